@@ -1,0 +1,36 @@
+# Everything runs in .venv, which is made, and made anew when it is stale, by whatever needs it.
+PYTHON ?= python3
+PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+.DELETE_ON_ERROR:
+.PHONY: demo test check bench lint clean
+
+demo: .venv/installed
+	.venv/bin/paralesn demo
+
+test: .venv/installed
+	.venv/bin/pytest
+
+check: .venv/installed
+	.venv/bin/ruff format --check .
+	.venv/bin/ruff check .
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+	.venv/bin/pytest
+
+bench: .venv/bench
+	.venv/bin/python -m benchmarks
+
+# A stamp is touched only after pip succeeded, so an interrupted installation is taken up again.
+.venv/installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "paralesn needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0])'
+	$(PYTHON) -m venv .venv
+	$(PIP) -e ".[all,dev]"
+	@touch $@
+
+.venv/bench: .venv/installed
+	$(PIP) -e ".[all,dev,bench]"
+	@touch $@
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

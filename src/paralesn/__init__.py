@@ -1,0 +1,10 @@
+"""Parallel echo state networks: reservoirs drawn once, run at memory speed, read out in one pass."""
+
+from importlib.metadata import version
+
+from paralesn.reservoirs.diagonal import DiagonalLayer, ParalESN
+from paralesn.reservoirs.state import State
+
+__version__ = version("paralesn")
+
+__all__ = ["DiagonalLayer", "ParalESN", "State", "__version__"]

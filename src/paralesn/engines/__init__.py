@@ -1,0 +1,1 @@
+"""Engines: arrays in, arrays out. No validation, no randomness."""

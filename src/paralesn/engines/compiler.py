@@ -1,0 +1,81 @@
+"""How kernels are compiled and where the compiled code is kept.
+
+Every kernel of the package is decorated with `kernel`: it releases the GIL (threads come from
+`paralesn.engines.threads`, not from Numba), contracts ``a*b + c`` into fused multiply-adds, and is
+cached on disk so that a second process pays no compilation.
+"""
+
+import hashlib
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from numba import njit
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+# "contract" lets LLVM fuse a*b + c; nothing is reassociated, so NaN, infinities and signed zeros
+# keep their meaning and a result does not depend on how a loop was unrolled.
+FASTMATH = {"contract"}
+# No entry points from Python or C for what only kernels call: less to compile.
+_BARE = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+def source_stamp(folder: Path) -> str:
+    """Digest of every Python file in `folder`."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.glob("*.py")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+_STAMP = source_stamp(Path(__file__).parent)
+
+
+class _KernelCache(FunctionCache):
+    """Numba's cache, valid for the whole engine folder and never fatal.
+
+    Numba looks only at the file a function is written in, so an edit of something inlined from
+    another file would go unnoticed: here a change of any engine file makes cached code stale. A
+    directory that vanished or filled up costs the speed of the next start, not the result.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file = IndexDataCacheFile(
+            cache_path=self._cache_path,
+            filename_base=self._impl.filename_base,
+            source_stamp=_STAMP,
+        )
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except (OSError, EOFError, pickle.UnpicklingError):
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except (OSError, EOFError, pickle.UnpicklingError):
+            self.disable()
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile `function` as a nogil kernel cached on disk where a directory can be written."""
+    dispatcher = njit(nogil=True, fastmath=FASTMATH, error_model="numpy")(function)
+    try:
+        dispatcher._cache = _KernelCache(function)
+    except RuntimeError:  # Numba found no directory it may write to: compile in memory
+        pass
+    return dispatcher
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Compile `function` for use inside kernels only, always inlined there."""
+    return njit(forceinline=True, fastmath=FASTMATH, error_model="numpy", **_BARE)(function)
+
+
+def called(function: Callable[..., Any]) -> Any:
+    """Compile `function` for use inside kernels only, inlined where LLVM sees fit."""
+    return njit(fastmath=FASTMATH, error_model="numpy", **_BARE)(function)

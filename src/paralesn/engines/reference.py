@@ -1,0 +1,83 @@
+"""The specification: plain NumPy that reads like the paper. Every other engine must agree with it.
+
+A program is run over flat rows: `series` lists, for each series, its first row in `x`, its first
+row in `out` and its number of steps, so that one series, a batch and a ragged collection are the
+same thing to an engine.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Program(NamedTuple):
+    """Drawn layers and what is asked of them."""
+
+    layers: tuple[Any, ...]
+    concat: bool
+    mixing: bool
+    dtype: np.dtype
+
+
+def prepare(layers: tuple[Any, ...], concat: bool, mixing: bool, dtype: np.dtype) -> Program:
+    """Make a program; the reference needs no preparation."""
+    return Program(layers, concat, mixing, dtype)
+
+
+def advance(layer: Any, h: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """One step of the recurrence: ``h = eigenvalues h + tau (W_in x + b)``."""
+    if layer.w_in.ndim == 2:
+        projected = layer.w_in @ x
+    else:  # ring: unit i reads x[(i - 1) mod width]
+        projected = layer.w_in * x[(np.arange(layer.w_in.size) - 1) % x.size]
+    return layer.eigenvalues * h + layer.tau * (projected + layer.bias)
+
+
+def mix(layer: Any, h: np.ndarray) -> np.ndarray:
+    """``tanh(Re(kernel * h + bias))`` with zero padding to the same size.
+
+    Orientation: ``out[i] = sum_j kernel[j] h[i + j - (k - 1) // 2]``; an even kernel reaches one
+    unit further to the right.
+    """
+    k = layer.mix_kernel.size
+    left = (k - 1) // 2
+    padded = np.concatenate([np.zeros(left, h.dtype), h, np.zeros(k - 1 - left, h.dtype)])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, k)
+    return np.tanh((windows @ layer.mix_kernel + layer.mix_bias).real)
+
+
+def run(
+    program: Program,
+    x: np.ndarray,
+    series: np.ndarray,
+    state: tuple[np.ndarray, ...],
+    out: np.ndarray,
+    last_only: bool = False,
+    n_jobs: int | None = None,
+) -> tuple[np.ndarray, ...]:
+    """Run every series, write its states to `out`, return the states to go on from.
+
+    Parameters
+    ----------
+    x : (rows, F); out : (rows, columns)
+    series : (3, B)
+        First rows in `x`, first rows in `out`, steps.
+    state : per layer (B, N)
+    last_only : bool
+        Write only the last step of each series, to its first row in `out`.
+    """
+    after = tuple(h.copy() for h in state)
+    for b, (start, to, steps) in enumerate(series.T):
+        for t in range(steps):
+            z = x[start + t]
+            collected = []
+            for layer, h in zip(program.layers, after, strict=True):
+                h[b] = advance(layer, h[b], z)
+                z = mix(layer, h[b])
+                raw = np.concatenate([h[b].real, h[b].imag]) if np.iscomplexobj(h) else h[b]
+                collected.append(z if program.mixing else raw)
+            if last_only and t < steps - 1:
+                continue
+            row = to if last_only else to + t
+            out[row] = np.concatenate(collected) if program.concat else collected[-1]
+    return after

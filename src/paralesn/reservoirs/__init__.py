@@ -1,0 +1,1 @@
+"""Reservoirs: hyperparameters, drawn layers, and running them through an engine."""

@@ -1,0 +1,103 @@
+"""Checks of hyperparameters: each error names the argument, what came and what was expected."""
+
+import math
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+
+def fail(name: str, value: Any, expected: str, error: type[Exception] = ValueError) -> Exception:
+    """Make the error for argument `name`."""
+    return error(f"{name} must be {expected}, got {value!r}")
+
+
+def integer(name: str, value: Any, least: int, most: int | None = None) -> int:
+    """Whole number from `least` to `most`."""
+    expected = f"a whole number of at least {least}"
+    if most is not None:
+        expected = f"a whole number from {least} to {most}"
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+        raise fail(name, value, expected, TypeError)
+    if value < least or (most is not None and value > most):
+        raise fail(name, value, expected)
+    return int(value)
+
+
+def number(
+    name: str,
+    value: Any,
+    least: float = -math.inf,
+    most: float = math.inf,
+    open_left: bool = False,
+    open_right: bool = False,
+) -> float:
+    """Finite number in an interval that may exclude its ends."""
+    left = "(" if open_left or least == -math.inf else "["
+    right = ")" if open_right or most == math.inf else "]"
+    expected = f"a finite number in {left}{least:g}, {most:g}{right}"
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        raise fail(name, value, expected, TypeError)
+    value = float(value)
+    outside = value < least or value > most
+    at_end = (open_left and value == least) or (open_right and value == most)
+    if not math.isfinite(value) or outside or at_end:
+        raise fail(name, value, expected)
+    return value
+
+
+def interval(name: str, value: Any, **bounds: Any) -> tuple[float, float]:
+    """Pair (min, max) of numbers within `bounds`, min not above max."""
+    expected = "a pair (min, max) of numbers"
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise fail(name, value, expected, TypeError)
+    pair = list(value)
+    if len(pair) != 2:
+        raise fail(name, value, expected)
+    low = number(f"{name}[0] (min)", pair[0], **bounds)
+    high = number(f"{name}[1] (max)", pair[1], **bounds)
+    if low > high:
+        raise fail(name, value, "a pair (min, max) with min <= max")
+    return low, high
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise fail(name, value, "True or False", TypeError)
+    return bool(value)
+
+
+def choice(name: str, value: Any, options: Iterable[str]) -> str:
+    """One of some names."""
+    names = list(options)
+    if not isinstance(value, str) or value not in names:
+        raise fail(name, value, "one of " + ", ".join(map(repr, names)))
+    return value
+
+
+def jobs(value: Any) -> int | None:
+    """Number of threads: None, a positive number, or a negative one counting back from all."""
+    expected = "None (every core), a positive whole number, or -1 (every core)"
+    if value is None:
+        return None
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+        raise fail("n_jobs", value, expected, TypeError)
+    if value == 0:
+        raise fail("n_jobs", value, expected)
+    return int(value)
+
+
+def generator(seed: Any) -> np.random.Generator:
+    """Random generator for a seed: a whole number, None, or a Generator to draw from."""
+    if isinstance(seed, np.random.Generator):
+        return seed
+    if seed is None:
+        return np.random.default_rng()
+    expected = "a whole number of at least 0, None or a numpy.random.Generator"
+    if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, Integral):
+        raise fail("seed", seed, expected, TypeError)
+    if seed < 0:
+        raise fail("seed", seed, expected)
+    return np.random.default_rng(int(seed))

@@ -1,0 +1,402 @@
+"""ParalESN: a reservoir with a diagonal linear recurrence, complex or real, shallow or deep."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import pi
+from typing import Any, Self
+
+import numpy as np
+
+from paralesn.reservoirs import checks
+from paralesn.reservoirs.base import ENGINES, Reservoir
+
+LONGEST_KERNEL = 63  # what a slice of units and its halo leave room for
+
+
+@dataclass(frozen=True, eq=False)
+class DiagonalLayer:
+    """Drawn arrays of one layer; its recurrence is ``h = eigenvalues h + tau (w_in x + bias)``.
+
+    Attributes
+    ----------
+    eigenvalues : (N,)
+        Transition diagonal, leak folded in. All arrays are complex, or real for a real reservoir.
+    w_in : (N, F) dense, or (N,) ring
+        Ring: unit i reads unit (i - 1) mod width of the layer below.
+    bias : (N,)
+    tau : float
+    mix_kernel : (k,)
+        ``z[i] = tanh(Re(sum_j mix_kernel[j] h[i + j - (k - 1) // 2] + mix_bias))``, zero outside.
+    mix_bias : number
+    """
+
+    eigenvalues: np.ndarray
+    w_in: np.ndarray
+    bias: np.ndarray
+    tau: float
+    mix_kernel: np.ndarray
+    mix_bias: Any
+
+    def __post_init__(self) -> None:
+        arrays = ("eigenvalues", "w_in", "bias", "mix_kernel", "mix_bias")
+        kind: Any = complex
+        if not any(np.iscomplexobj(getattr(self, name)) for name in arrays):
+            kind = float
+        for name in arrays:
+            array = np.array(getattr(self, name), kind)
+            array.setflags(write=False)
+            object.__setattr__(self, name, array if array.ndim else array[()])
+
+
+# Hyperparameters of a layer, which `inter` may set anew for the layers after the first.
+_OF_A_LAYER = (
+    "rho", "theta", "tau", "input_scale", "bias_scale", "mix_scale", "mix_bias_scale", "mix_size",
+)  # fmt: skip
+
+
+class ParalESN(Reservoir):
+    r"""Parallel echo state network: untrained, diagonal, linear, then mixed by a convolution.
+
+    Layer by layer, with :math:`z^{(0)}_t = x_t`,
+
+    .. math::
+
+        h_t = \bar\Lambda h_{t-1} + \tau (W_{in} z^{below}_t + b), \qquad
+        \bar\Lambda = (1 - \tau) I + \tau\, \mathrm{diag}(\rho_i e^{i\theta_i}),
+
+        z_t = \tanh(\Re(W_{mix} * h_t + b_{mix})).
+
+    The first layer's input weights are dense, those of deeper layers a ring. Every
+    :math:`|\bar\lambda_i| < 1`, so the echo state property holds.
+
+    Parameters
+    ----------
+    units : int
+        Units of each layer; of all layers together with `concat`.
+    layers : int
+    rho : (min, max)
+        Radii are uniform on it; 0 <= min <= max < 1.
+    theta : (min, max)
+        Phases are uniform on it. Without effect when `real`.
+    tau : float
+        Leaky rate in (0, 1].
+    input_scale : float
+        Multiplies the input weights, whose real and imaginary parts are uniform on [-1, 1] times
+        ``sqrt(1 - abs(eigenvalue)**2)``. 1 is the paper.
+    bias_scale, mix_scale, mix_bias_scale : float
+        Bias, mixing kernel and mixing bias are uniform on [-scale, scale], in both parts.
+    mix_size : int
+        Length of the mixing kernel, 1 to 63.
+    inter : dict, optional
+        Hyperparameters of the layers after the first where they differ from the first's:
+        any of rho, theta, tau, input_scale, bias_scale, mix_scale, mix_bias_scale, mix_size.
+    concat : bool
+        Return the states of all layers side by side, the units divided evenly among the layers
+        and the remainder going to the first; otherwise those of the last layer.
+    real : bool
+        Real-valued variant: eigenvalues are plus or minus the radius, everything else is real.
+    mixing : bool
+        False returns raw states h, real and imaginary parts side by side. (Layers below the last
+        still mix what they hand upwards.)
+    dtype : "float64" or "float32"
+    engine : "auto", "cpu" or "reference"
+        "cpu" is compiled and threaded; "reference" is plain NumPy, slow and simple.
+    device : None
+        For engines that have a choice of devices; the CPU engines have none.
+    n_jobs : int, optional
+        Threads; None or -1 uses every core Numba is given. Does not change a bit of the result.
+    seed : int, None or numpy.random.Generator
+        Fixes every drawn array, whatever the engine, dtype and number of threads. A change of one
+        hyperparameter does not reshuffle what others draw.
+
+    Attributes
+    ----------
+    layers_ : tuple of DiagonalLayer
+    n_parameters_ : int
+        Parameters of the recurrence as the paper counts them: eigenvalues and input weights, a
+        complex number counting as one, biases and mixing kernels left out.
+    n_features_in_ : int
+
+    References
+    ----------
+    Pinna, Lagomarsini, Ceni, Gallicchio. ParalESN: Enabling parallel information processing in
+    reservoir computing. ICML 2026.
+
+    Examples
+    --------
+    >>> import numpy as np, paralesn as pe
+    >>> states, state = pe.ParalESN(units=128, seed=1).run(np.sin(np.arange(500) / 9))
+    >>> states.shape
+    (500, 128)
+    >>> pe.ParalESN(units=1024, layers=5).fit(np.zeros((10, 1))).n_parameters_
+    10240
+    """
+
+    def __init__(
+        self,
+        units: int = 128,
+        layers: int = 1,
+        rho: tuple[float, float] = (0.0, 0.9),
+        theta: tuple[float, float] = (0.0, 2 * pi),
+        tau: float = 1.0,
+        input_scale: float = 1.0,
+        bias_scale: float = 0.0,
+        mix_scale: float = 0.1,
+        mix_bias_scale: float = 0.0,
+        mix_size: int = 3,
+        inter: Mapping[str, Any] | None = None,
+        concat: bool = False,
+        real: bool = False,
+        mixing: bool = True,
+        dtype: Any = "float64",
+        engine: str = "auto",
+        device: Any = None,
+        n_jobs: int | None = None,
+        seed: Any = 0,
+    ) -> None:
+        self.units = units
+        self.layers = layers
+        self.rho = rho
+        self.theta = theta
+        self.tau = tau
+        self.input_scale = input_scale
+        self.bias_scale = bias_scale
+        self.mix_scale = mix_scale
+        self.mix_bias_scale = mix_bias_scale
+        self.mix_size = mix_size
+        self.inter = inter
+        self.concat = concat
+        self.real = real
+        self.mixing = mixing
+        self.dtype = dtype
+        self.engine = engine
+        self.device = device
+        self.n_jobs = n_jobs
+        self.seed = seed
+
+    # -- drawing ---------------------------------------------------------------------------------
+
+    def _check_hyperparameters(self) -> None:
+        checks.integer("units", self.units, 1)
+        checks.integer("layers", self.layers, 1)
+        for name in ("concat", "real", "mixing"):
+            checks.flag(name, getattr(self, name))
+        if self.concat and self.units < self.layers:
+            raise checks.fail("units", self.units, f"at least layers ({self.layers}) with concat")
+        checks.choice("engine", self.engine, ENGINES)
+        if self.device is not None:
+            raise checks.fail("device", self.device, f"None with engine={self.engine!r}")
+        checks.jobs(self.n_jobs)
+        self._real_dtype()
+        first = {name: getattr(self, name) for name in _OF_A_LAYER}
+        _check_layer(first, "")
+        if self.inter is not None:
+            if not isinstance(self.inter, Mapping):
+                raise checks.fail("inter", self.inter, "None or a dict", TypeError)
+            unknown = sorted(set(map(str, self.inter)) - set(_OF_A_LAYER))
+            if unknown:
+                expected = "a dict with keys among " + ", ".join(_OF_A_LAYER)
+                raise ValueError(f"inter must be {expected}, got the unknown {unknown[0]!r}")
+            _check_layer(first | dict(self.inter), "inter ")
+        given = self._given()
+        if given is not None:
+            self._check_given(given)
+
+    def _draw(self, n_features: int, rng: np.random.Generator) -> tuple[DiagonalLayer, ...]:
+        given = self._given()
+        if given is not None:
+            if given[0].w_in.shape[1] != n_features:
+                raise ValueError(
+                    f"X has {n_features} features, but ParalESN is expecting "
+                    f"{given[0].w_in.shape[1]} features as input"
+                )
+            return given
+        widths = [self.units] * self.layers
+        if self.concat:
+            share, rest = divmod(self.units, self.layers)
+            widths = [share + rest] + [share] * (self.layers - 1)
+        first = {name: getattr(self, name) for name in _OF_A_LAYER}
+        later = first | dict(self.inter or {})
+        drawn = []
+        for depth, width in enumerate(widths):
+            hyper = later if depth else first
+            shape = (width,) if depth else (width, n_features)
+            drawn.append(draw_layer(rng, width, shape, real=self.real, **hyper))
+        return tuple(drawn)
+
+    def _check_precision(self, dtype: np.dtype) -> None:
+        """Eigenvalues must lie inside the unit circle as `dtype` rounds them, too."""
+        for depth, layer in enumerate(self.layers_, 1):
+            re, im = layer.eigenvalues.real.astype(dtype), layer.eigenvalues.imag.astype(dtype)
+            radius = np.hypot(re, im)
+            if not (radius < 1).all():
+                raise ValueError(
+                    f"eigenvalues of layer {depth} must stay below 1 in absolute value after "
+                    f"rounding to {dtype}, got {radius.max()!s}: rho is too close to 1, tau is too "
+                    "small, or dtype must be 'float64'"
+                )
+
+    def _count_parameters(self) -> int:
+        return sum(layer.eigenvalues.size + layer.w_in.size for layer in self.layers_)
+
+    # -- from given arrays -----------------------------------------------------------------------
+
+    @classmethod
+    def from_layers(
+        cls,
+        layers: Sequence[DiagonalLayer],
+        *,
+        concat: bool = False,
+        mixing: bool = True,
+        dtype: Any = "float64",
+        engine: str = "auto",
+        device: Any = None,
+        n_jobs: int | None = None,
+    ) -> Self:
+        """Build a reservoir from given layers instead of drawing it.
+
+        The first layer's `w_in` is dense, (N, features); a later one's is a ring, (N,), or dense,
+        (N, width below). Every eigenvalue must lie inside the unit circle. Hyperparameters that
+        describe a draw keep their defaults and mean nothing here.
+
+        Examples
+        --------
+        >>> import numpy as np, paralesn as pe
+        >>> one = pe.DiagonalLayer(eigenvalues=[0.5], w_in=[[1.0]], bias=[0.0], tau=1.0,
+        ...                        mix_kernel=[1.0], mix_bias=0.0)
+        >>> res = pe.ParalESN.from_layers([one], mixing=False)
+        >>> res.run([1.0, 0.0, 0.0])[0].ravel()
+        array([1.  , 0.5 , 0.25])
+        """
+        layers = _checked_layers(layers)
+        widths = [layer.eigenvalues.size for layer in layers]
+        made = cls(
+            units=sum(widths) if concat else widths[-1],
+            layers=len(layers),
+            real=not np.iscomplexobj(layers[0].eigenvalues),
+            concat=concat,
+            mixing=mixing,
+            dtype=dtype,
+            engine=engine,
+            device=device,
+            n_jobs=n_jobs,
+        )
+        made._given_layers = layers
+        made._check_hyperparameters()
+        made._draw_for(layers[0].w_in.shape[1])
+        return made
+
+    def _given(self) -> tuple[DiagonalLayer, ...] | None:
+        return getattr(self, "_given_layers", None)
+
+    def _check_given(self, given: tuple[DiagonalLayer, ...]) -> None:
+        fresh = type(self)()
+        for name in (*_OF_A_LAYER, "inter", "seed"):
+            if getattr(self, name) != getattr(fresh, name):
+                raise ValueError(
+                    f"{name} must be left alone in a reservoir made by from_layers, whose arrays "
+                    f"are given, got {getattr(self, name)!r}"
+                )
+        if self.layers != len(given):
+            raise checks.fail("layers", self.layers, f"{len(given)}, as given to from_layers")
+
+    def __sklearn_clone__(self) -> Self:
+        fresh: Self = super().__sklearn_clone__()
+        given = self._given()
+        if given is not None:
+            fresh._given_layers = given
+        return fresh
+
+
+def _check_layer(hyper: Mapping[str, Any], prefix: str) -> None:
+    """Check the hyperparameters of one layer."""
+    checks.interval(f"{prefix}rho", hyper["rho"], least=0.0, most=1.0, open_right=True)
+    checks.interval(f"{prefix}theta", hyper["theta"])
+    checks.number(f"{prefix}tau", hyper["tau"], 0.0, 1.0, open_left=True)
+    for name in ("input_scale", "bias_scale", "mix_scale", "mix_bias_scale"):
+        checks.number(prefix + name, hyper[name], 0.0)
+    checks.integer(f"{prefix}mix_size", hyper["mix_size"], 1, LONGEST_KERNEL)
+
+
+def draw_layer(
+    rng: np.random.Generator,
+    width: int,
+    weights: tuple[int, ...],
+    *,
+    real: bool,
+    rho: tuple[float, float],
+    theta: tuple[float, float],
+    tau: float,
+    input_scale: float,
+    bias_scale: float,
+    mix_scale: float,
+    mix_bias_scale: float,
+    mix_size: int,
+) -> DiagonalLayer:
+    """Draw one layer of `width` units whose input weights have the shape `weights`.
+
+    Each quantity has a random stream of its own, so that changing one hyperparameter leaves the
+    others' draws as they were.
+    """
+    entropy = [int(word) for word in rng.integers(0, 2**32, size=4)]
+    streams = map(np.random.default_rng, np.random.SeedSequence(entropy).spawn(6))
+    radii, phases, inputs, biases, kernels, mix_biases = streams
+
+    def symmetric(stream: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        part = stream.uniform(-1.0, 1.0, shape)
+        return part if real else part + 1j * stream.uniform(-1.0, 1.0, shape)
+
+    radius = radii.uniform(rho[0], rho[1], width)
+    if real:
+        spectrum = radius * np.where(phases.random(width) < 0.5, -1.0, 1.0)
+    else:
+        spectrum = radius * np.exp(1j * phases.uniform(theta[0], theta[1], width))
+    eigenvalues = (1.0 - tau) + tau * spectrum
+    scale = input_scale * np.sqrt(np.maximum(0.0, 1.0 - np.abs(eigenvalues) ** 2))
+    return DiagonalLayer(
+        eigenvalues=eigenvalues,
+        w_in=symmetric(inputs, weights) * scale.reshape(-1, *[1] * (len(weights) - 1)),
+        bias=bias_scale * symmetric(biases, (width,)),
+        tau=float(tau),
+        mix_kernel=mix_scale * symmetric(kernels, (mix_size,)),
+        mix_bias=mix_bias_scale * symmetric(mix_biases, (1,))[0],
+    )
+
+
+def _checked_layers(layers: Iterable[DiagonalLayer]) -> tuple[DiagonalLayer, ...]:
+    """Check given layers: kinds, shapes, finite values, eigenvalues inside the unit circle."""
+    layers = tuple(layers) if isinstance(layers, Iterable) else (layers,)
+    if not layers or not all(isinstance(layer, DiagonalLayer) for layer in layers):
+        raise TypeError("layers must be a list of at least one DiagonalLayer")
+    below = 0
+    for depth, layer in enumerate(layers, 1):
+        here = f"of layer {depth}"
+        units = layer.eigenvalues.size
+        if layer.eigenvalues.ndim != 1 or not units:
+            raise ValueError(f"eigenvalues {here} must be (N,), got {layer.eigenvalues.shape}")
+        if np.iscomplexobj(layer.eigenvalues) != np.iscomplexobj(layers[0].eigenvalues):
+            raise TypeError(f"arrays {here} must be complex or real as those of the first layer")
+        expected = f"({units},) or ({units}, {below})" if below else f"({units}, features)"
+        width = layer.w_in.shape[1] if layer.w_in.ndim == 2 else 0
+        fits = layer.w_in.shape[:1] == (units,) and layer.w_in.ndim <= 2
+        if not fits or (width not in (0, below) if below else width == 0):
+            raise ValueError(f"w_in {here} must have shape {expected}, got {layer.w_in.shape}")
+        if layer.bias.shape != (units,):
+            raise ValueError(f"bias {here} must have shape {(units,)}, got {layer.bias.shape}")
+        size = layer.mix_kernel.size
+        if layer.mix_kernel.ndim != 1 or not 1 <= size <= LONGEST_KERNEL:
+            shape = layer.mix_kernel.shape
+            raise ValueError(f"mix_kernel {here} must be (k,), k from 1 to 63, got {shape}")
+        checks.number(f"tau {here}", layer.tau, 0.0, 1.0, open_left=True)
+        for name in ("eigenvalues", "w_in", "bias", "mix_kernel", "mix_bias"):
+            if not np.isfinite(getattr(layer, name)).all():
+                raise ValueError(f"{name} {here} must be finite, got NaN or infinity")
+        radius = np.abs(layer.eigenvalues)
+        if not (radius < 1).all():
+            worst = int(radius.argmax())
+            raise ValueError(
+                f"eigenvalues {here} must lie inside the unit circle (the echo state property "
+                f"needs |eigenvalue| < 1), got |eigenvalues[{worst}]| = {radius[worst]:.17g}"
+            )
+        below = units
+    return layers

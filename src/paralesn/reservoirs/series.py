@@ -1,0 +1,172 @@
+"""Input: whatever holds time series, turned once into flat rows that an engine can run.
+
+Shapes are (batch, time, features). A single series may drop the batch, and a univariate single
+series its features. A list of arrays is a collection of series, of equal length or not; a list of
+plain numbers or lists is an array. Nothing else is guessed.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+SINGLE, BATCH, RAGGED = "single", "batch", "ragged"
+
+
+class Series(NamedTuple):
+    """Series laid end to end: `rows` (sum of lengths, features), `lengths` (B,)."""
+
+    rows: np.ndarray
+    lengths: np.ndarray
+    kind: str
+
+    def split(self, values: np.ndarray) -> Any:
+        """Give `values` (a row per row of ours) the shape in which the series came."""
+        if self.kind == SINGLE:
+            return values
+        if self.kind == BATCH:
+            return values.reshape(self.lengths.size, -1, values.shape[1])
+        return np.split(values, np.cumsum(self.lengths)[:-1])
+
+    def starts(self) -> np.ndarray:
+        """First row of each series."""
+        return np.cumsum(self.lengths) - self.lengths
+
+
+def is_collection(X: Any) -> bool:
+    """Whether X is a list (or tuple) of arrays, one per series."""
+    return isinstance(X, (list, tuple)) and any(np.ndim(getattr(s, "shape", 0)) for s in X)
+
+
+def numeric(X: Any, name: str = "X") -> np.ndarray:
+    """X as an array of real numbers, not yet converted nor checked for finite values."""
+    try:
+        array = np.asarray(X)
+    except ValueError as error:  # lists of different lengths
+        raise ValueError(
+            f"{name} must be an array of numbers or a list of arrays, one per series, "
+            f"got a {type(X).__name__} that is neither: {error}"
+        ) from None
+    if array.dtype.kind == "c":
+        raise ValueError(f"{name} must be real. Complex data not supported, got {array.dtype}")
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must hold real numbers, got dtype {array.dtype}")
+    return array
+
+
+def convert(array: np.ndarray, dtype: np.dtype, name: str, first_step: int = 0) -> np.ndarray:
+    """`array` (…, time, features) as C-ordered `dtype`, every value finite."""
+    with np.errstate(over="ignore"):  # reported below, with its place
+        converted = np.ascontiguousarray(array, dtype)
+    if not np.isfinite(converted).all():
+        place = tuple(np.argwhere(~np.isfinite(converted))[0])
+        value = array[place]
+        *series, step, feature = (int(i) for i in place)
+        where = f"series {series[0]}, " if series else ""
+        where += f"step {first_step + step}, feature {feature}"
+        kind = "NaN" if np.isnan(value) else "infinity" if np.isinf(value) else f"{value!r}"
+        beyond = f" which is beyond {dtype}" if np.isfinite(value) else ""
+        raise ValueError(f"{name} must be finite, got {kind}{beyond} at {where}")
+    return converted
+
+
+def shaped(
+    array: np.ndarray, name: str, n_features: int | None, owner: str, allow_ended: bool = False
+) -> np.ndarray:
+    """`array` with its feature axis, checked: (time, F) or (batch, time, F)."""
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim not in (2, 3):
+        raise ValueError(
+            f"{name} must be (time, features) or (batch, time, features), got a "
+            f"{array.ndim}-dimensional array of shape {array.shape}. Reshape your data"
+        )
+    if 0 in array.shape[:-1] and not allow_ended:
+        what = "one series" if array.shape[0] == 0 and array.ndim == 3 else "one time step"
+        raise ValueError(
+            f"{name} must hold at least {what}, got 0 sample(s) (shape={array.shape}) "
+            "while a minimum of 1 is required."
+        )
+    if array.shape[-1] == 0:
+        raise ValueError(
+            f"{name} must hold at least one feature, got 0 feature(s) (shape={array.shape}) "
+            "while a minimum of 1 is required."
+        )
+    if n_features is not None and array.shape[-1] != n_features:
+        raise ValueError(
+            f"{name} has {array.shape[-1]} features, but {owner} is expecting "
+            f"{n_features} features as input"
+        )
+    return array
+
+
+def read(
+    X: Any,
+    dtype: np.dtype,
+    n_features: int | None = None,
+    owner: str = "the reservoir",
+    name: str = "X",
+    first_step: int = 0,
+    allow_ended: bool = False,
+) -> Series:
+    """Read one series, a batch or a collection of series.
+
+    Parameters
+    ----------
+    X : array-like or list of arrays
+    dtype : float32 or float64
+    n_features : int, optional
+        Number of features demanded; taken from X where it is None.
+    owner, name : str
+        Who demands it, and what X is called, for error messages.
+    first_step : int
+        Number of the first time step, for error messages.
+    allow_ended : bool
+        Whether series of a collection may be empty, as in a block after their end.
+
+    Examples
+    --------
+    >>> read([1, 2, 3], np.dtype("float64")).rows.shape
+    (3, 1)
+    >>> read([np.zeros(3), np.zeros(5)], np.dtype("float64")).lengths
+    array([3, 5])
+    """
+    if is_collection(X):
+        rows, lengths = [], []
+        for b, one in enumerate(X):
+            label = f"{name}[{b}]"
+            array = shaped(numeric(one, label), label, n_features, owner, allow_ended)
+            if array.ndim == 3:
+                raise ValueError(f"{label} must be one series (time, features), got 3 dimensions")
+            n_features = array.shape[1]
+            rows.append(convert(array, dtype, label, first_step))
+            lengths.append(array.shape[0])
+        return Series(np.concatenate(rows), np.array(lengths), RAGGED)
+    array = shaped(numeric(X, name), name, n_features, owner)
+    array = convert(array, dtype, name, first_step)
+    if array.ndim == 2:
+        return Series(array, np.array([array.shape[0]]), SINGLE)
+    batch, steps, features = array.shape
+    return Series(array.reshape(-1, features), np.full(batch, steps), BATCH)
+
+
+def blocks(X: Any, block: int, name: str = "X") -> Iterator[tuple[int, Any]]:
+    """Cut X along time into pieces of at most `block` steps, each with its first step's number.
+
+    X is what `read` takes, of which only a piece at a time is converted, or an iterator of pieces.
+    """
+    if isinstance(X, Iterator):
+        seen = 0
+        for piece in X:
+            array = shaped(numeric(piece, name), name, None, "")
+            for t0, part in blocks(array, block):
+                yield seen + t0, part
+            seen += array.shape[-2]
+    elif is_collection(X):
+        arrays = [shaped(numeric(one, name), f"{name}[{b}]", None, "") for b, one in enumerate(X)]
+        for t0 in range(0, max(array.shape[0] for array in arrays), block):
+            yield t0, [array[t0 : t0 + block] for array in arrays]
+    else:
+        array = shaped(numeric(X, name), name, None, "")
+        for t0 in range(0, array.shape[-2], block):
+            yield t0, array[..., t0 : t0 + block, :]
