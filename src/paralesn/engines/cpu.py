@@ -5,15 +5,18 @@ that what one layer hands to the next is a block that still sits in the cache an
 series. See `paralesn.engines.reference` for what a program and its arguments mean.
 """
 
+import math
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from paralesn.engines import response, threads
-from paralesn.engines.diagonal import SLICE, TAPS, layer_kernel, pack
+from paralesn.engines.diagonal import TAPS, layer_kernel, pack
 
-_CACHED_BYTES = 1 << 18  # what a block of states may take to stay in a core's cache
-_LEAST_WORK = 1 << 18  # unit-steps worth a task of their own: about half a millisecond
+_CACHED_BYTES = 1 << 19  # what a block of states may take to stay in a core's cache
+_LEAST_WORK = 1 << 17  # unit-steps worth a task of their own: a fraction of a millisecond
+_TOUCHED_BYTES = 1 << 22  # of an output, worth a thread's touch
 
 
 class _Layer(NamedTuple):
@@ -22,10 +25,10 @@ class _Layer(NamedTuple):
     kernel: Any
     packed: np.ndarray
     taps: np.ndarray
+    no_taps: np.ndarray
     mix_bias: Any
     left: int
     units: int
-    features: int  # 0: as many as the layer below has units
 
 
 class Program(NamedTuple):
@@ -36,16 +39,17 @@ class Program(NamedTuple):
     concat: bool
     mixing: bool
     dtype: np.dtype
-    is_complex: bool
+    parts: int  # of a state: real and imaginary, or real alone
+    widest: int
+    block: int  # steps whose states of the widest layer stay in the cache
 
 
 class _Place(NamedTuple):
-    """Where series lie in an array: their first rows, and the columns to use."""
+    """Where series lie in an array: their first rows, and the first column to use."""
 
     array: np.ndarray  # (rows, columns)
     rows: np.ndarray  # (B,)
     column: int
-    width: int
 
 
 class _Part(NamedTuple):
@@ -65,19 +69,21 @@ def prepare(layers: tuple[Any, ...], concat: bool, mixing: bool, dtype: np.dtype
         size = layer.mix_kernel.size
         taps = np.zeros((2, -(-size // TAPS) * TAPS), dtype)
         taps[:, :size] = layer.mix_kernel.real, layer.mix_kernel.imag
-        is_ring = layer.w_in.ndim == 1
         packed.append(
             _Layer(
-                kernel=layer_kernel(is_complex, is_ring),
+                kernel=layer_kernel(is_complex, layer.w_in.ndim == 1),
                 packed=pack(layer.eigenvalues, layer.w_in, layer.bias, layer.tau, size, dtype),
                 taps=taps,
+                no_taps=taps[:, :0].copy(),
                 mix_bias=dtype.type(layer.mix_bias.real),
                 left=(size - 1) // 2,
                 units=layer.eigenvalues.size,
-                features=0 if is_ring else layer.w_in.shape[1],
             )
         )
-    return Program(tuple(packed), layers, concat, mixing, dtype, is_complex)
+    parts = 2 if is_complex else 1
+    widest = max(layer.units for layer in packed)
+    block = min(max(_CACHED_BYTES // (widest * dtype.itemsize), 16), 4096)
+    return Program(tuple(packed), layers, concat, mixing, dtype, parts, widest, block)
 
 
 def run(
@@ -92,11 +98,11 @@ def run(
     """Run every series, write its states to `out`, return the states to go on from."""
     after = tuple(np.empty_like(h) for h in state)
     workers = threads.count(n_jobs)
+    if workers > 1:
+        _touch(out, workers)
     if len(program.layers) == 1:
-        _run_layer(
-            program, 0, _Place(x, series[0], 0, x.shape[1]), series[2], state[0], after[0],
-            _Place(out, series[1], 0, out.shape[1]), not last_only, program.mixing, workers,
-        )  # fmt: skip
+        source, wanted = _Place(x, series[0], 0), _Place(out, series[1], 0)
+        _through_layers(program, source, series[2], state, after, wanted, last_only, (), workers)
     else:
         _run_deep(program, x, series, state, after, out, last_only, workers)
     return after
@@ -121,13 +127,107 @@ def last(
         run(program, x, series, state, out, last_only=True, n_jobs=n_jobs)
 
 
-_NO_TAPS = {name: np.zeros((2, 0), name) for name in ("float32", "float64")}
+def step(
+    program: Program, x: np.ndarray, state: tuple[np.ndarray, ...], out: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """Advance every series, a row of `x` and of `out`, by one step on the calling thread."""
+    after = tuple([np.empty_like(h) for h in state])
+    rows, ones = _one_step(x.shape[0])
+    source, wanted = _Place(x, rows, 0), _Place(out, rows, 0)
+    if len(program.layers) == 1:
+        layer, width, mixing = program.layers[0], x.shape[1], program.mixing
+        _run_layer(
+            program, layer, source, width, ones, state[0], after[0], wanted, True, mixing, 1
+        )
+    else:
+        buffers = _buffers(program, x.shape[0], 1)
+        _through_layers(program, source, ones, state, after, wanted, False, buffers, 1)
+    return after
+
+
+@lru_cache(maxsize=8)
+def _one_step(count: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.arange(count), np.ones(count, np.int64)
+
+
+def _buffers(program: Program, count: int, block: int) -> tuple[_Place, ...]:
+    """Two buffers for what layers hand upwards, used in turn: `block` rows for each series."""
+    rows = np.arange(count) * block
+    shape = (count * block, program.widest)
+    return tuple(_Place(empty(shape, program.dtype), rows, 0) for _ in range(2))
+
+
+def empty(shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
+    """Uninitialised array that begins at a cache line, so that slices of units do not share one."""
+    size = math.prod(shape) * dtype.itemsize
+    memory = np.empty(size + 64, np.uint8)
+    offset = -memory.__array_interface__["data"][0] % 64
+    return memory[offset : offset + size].view(dtype).reshape(shape)
+
+
+def _touch(out: np.ndarray, workers: int) -> None:
+    """Have every thread fault in its share of a large output.
+
+    Fresh memory is zeroed page by page on first touch, and threads that share pages would wait for
+    each other there.
+    """
+    flat = out.reshape(-1)
+    step = 4096 // flat.itemsize
+    pieces = min(workers, flat.nbytes // _TOUCHED_BYTES)
+    if pieces > 1:
+
+        def touch(i: int) -> None:
+            first, stop = _piece(flat.size, pieces, i)
+            flat[first:stop:step] = 0
+
+        threads.for_each(touch, range(pieces), workers)
+
+
+def _through_layers(
+    program: Program,
+    source: _Place,
+    steps: np.ndarray,
+    before: tuple[np.ndarray, ...],
+    after: tuple[np.ndarray, ...],
+    wanted: _Place,
+    last_only: bool,
+    buffers: tuple[_Place, ...],
+    workers: int,
+) -> None:
+    """Advance series by `steps` through every layer; what is asked for goes to `wanted`."""
+    top = len(program.layers) - 1
+    width = source.array.shape[1]
+    for depth, layer in enumerate(program.layers):
+        # Mixed states feed the next layer; they go straight to where they are wanted, too.
+        direct = depth == top or (program.concat and program.mixing and not last_only)
+        target = wanted if direct else buffers[depth % 2]
+        states = before[depth], after[depth]
+        everything = not last_only or depth < top
+        mixing = program.mixing or depth < top
+        _run_layer(
+            program, layer, source, width, steps, *states, target, everything, mixing, workers
+        )
+        if program.concat:
+            if not direct and program.mixing:
+                alive = steps > 0
+                ends = target.array[(target.rows + steps - 1)[alive], : layer.units]
+                columns = slice(wanted.column, wanted.column + layer.units)
+                wanted.array[wanted.rows[alive], columns] = ends
+            elif not direct:  # raw states besides the mixed ones: a second pass
+                _run_layer(
+                    program, layer, source, width, steps, *states, wanted, not last_only, False,
+                    workers,
+                )  # fmt: skip
+            parts = 1 if program.mixing else program.parts
+            wanted = wanted._replace(column=wanted.column + parts * layer.units)
+        source, width = target, layer.units
 
 
 def _run_layer(
     program: Program,
-    depth: int,
+    layer: _Layer,
     source: _Place,
+    width: int,
     steps: np.ndarray,
     before: np.ndarray,
     after: np.ndarray,
@@ -137,34 +237,24 @@ def _run_layer(
     workers: int,
 ) -> None:
     """Run one layer over all series given, on `workers` threads."""
-    layer = program.layers[depth]
-    parts = (*before.shape, 2 if program.is_complex else 1)
-    before = before.view(program.dtype).reshape(parts)
-    after = after.view(program.dtype).reshape(parts)
-    taps = layer.taps if mixing else _NO_TAPS[program.dtype.name]
-    block = _block_steps(program)
-
-    def work(part: _Part) -> None:
-        layer.kernel(
-            source.array, source.rows, source.column, source.width, steps, before, after,
-            target.array, target.rows, target.column, layer.packed, taps, layer.mix_bias,
-            layer.left, everything, block, *part,
-        )  # fmt: skip
-
-    threads.for_each(work, _share_out(layer, steps, workers), workers)
-
-
-def _block_steps(program: Program) -> int:
-    """Steps whose states of the widest layer stay in the cache."""
-    widest = max(layer.units for layer in program.layers)
-    return min(max(_CACHED_BYTES // (widest * program.dtype.itemsize), 16), 4096)
+    parts = (*before.shape, program.parts)
+    arguments = (
+        source.array, source.rows, source.column, width, steps,
+        before.view(program.dtype).reshape(parts), after.view(program.dtype).reshape(parts),
+        target.array, target.rows, target.column, layer.packed,
+        layer.taps if mixing else layer.no_taps, layer.mix_bias, layer.left, everything,
+        program.block,
+    )  # fmt: skip
+    if workers == 1:
+        layer.kernel(*arguments, 0, steps.size, 0, layer.packed.shape[0])
+    else:
+        parts_of_work = _share_out(layer, steps, workers)
+        threads.for_each(lambda part: layer.kernel(*arguments, *part), parts_of_work, workers)
 
 
 def _share_out(layer: _Layer, steps: np.ndarray, workers: int) -> list[_Part]:
     """Cut series, and slices where the series are too few, into about four tasks a worker."""
-    count, slices = steps.shape[0], layer.packed.shape[0]
-    if workers == 1:
-        return [_Part(0, count, 0, slices)]
+    count, slices = steps.size, layer.packed.shape[0]
     tasks = max(1, min(4 * workers, int(steps.sum()) * layer.units // _LEAST_WORK))
     by_series = min(count, tasks)
     by_slice = min(slices, -(-tasks // by_series))
@@ -191,7 +281,7 @@ def _run_deep(
 ) -> None:
     """Take groups of series through all layers; with few series, share each layer's slices out."""
     count, longest = series.shape[1], int(series[2].max())
-    block = _block_steps(program)
+    block = program.block
     if count >= workers:
         # As many short series at a time as fill a block.
         size = max(1, min(block // max(1, min(block, longest)), -(-count // workers)))
@@ -224,43 +314,17 @@ def _run_group(
     workers: int,
 ) -> None:
     """Advance a few series through all layers, one block of steps after the other."""
-    count, top = series.shape[1], len(program.layers) - 1
-    widest = max(layer.units for layer in program.layers)
-    buffers = [np.empty((count * block, widest), program.dtype) for _ in range(2)]
-    buffer_rows = np.arange(count) * block
-    raw_parts = 2 if program.is_complex and not program.mixing else 1
+    count = series.shape[1]
+    buffers = _buffers(program, count, block)
     before, spare = state, tuple(np.empty_like(h) for h in state)
     for t0 in range(0, max(int(series[2].max()), 1), block):
         result = spare if before is after else after
         steps = np.clip(series[2] - t0, 0, block)
-        source = _Place(x, series[0] + t0, 0, x.shape[1])
-        out_rows = series[1] if last_only else series[1] + t0
-        column = 0
-        for depth, layer in enumerate(program.layers):
-            wanted = _Place(out, out_rows, column, layer.units)
-            # Mixed states feed the next layer; they go straight to where they are wanted too.
-            direct = depth == top or (program.concat and program.mixing and not last_only)
-            target = (
-                wanted if direct else _Place(buffers[depth % 2], buffer_rows, 0, layer.units)
-            )
-
-            def go(target: _Place, everything: bool, mixing: bool) -> None:
-                _run_layer(
-                    program, depth, source, steps, before[depth], result[depth], target,
-                    everything, mixing, workers,
-                )  # fmt: skip
-
-            go(target, not (last_only and depth == top), program.mixing or depth < top)
-            if program.concat:
-                if not program.mixing and not direct:  # raw states besides: a second pass
-                    go(wanted, not last_only, mixing=False)
-                elif not direct:
-                    alive = steps > 0
-                    ends = target.rows[alive] + steps[alive] - 1
-                    columns = slice(column, column + layer.units)
-                    out[out_rows[alive], columns] = target.array[ends, : layer.units]
-                column += raw_parts * layer.units
-            source = target
+        source = _Place(x, series[0] + t0, 0)
+        wanted = _Place(out, series[1] if last_only else series[1] + t0, 0)
+        _through_layers(
+            program, source, steps, before, result, wanted, last_only, buffers, workers
+        )
         before = result
     if before is not after:
         for mine, latest in zip(after, before, strict=True):

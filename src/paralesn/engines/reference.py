@@ -81,3 +81,28 @@ def run(
             row = to if last_only else to + t
             out[row] = np.concatenate(collected) if program.concat else collected[-1]
     return after
+
+
+def step(
+    program: Program, x: np.ndarray, state: tuple[np.ndarray, ...], out: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """Advance every series, a row of `x` and of `out`, by one step."""
+    rows = np.arange(x.shape[0])
+    return run(program, x, np.stack([rows, rows, np.ones_like(rows)]), state, out)
+
+
+def last(
+    program: Program,
+    x: np.ndarray,
+    series: np.ndarray,
+    state: tuple[np.ndarray, ...],
+    out: np.ndarray,
+    n_jobs: int | None = None,
+) -> None:
+    """Write the last states of every series to `out`, without the states to go on from."""
+    run(program, x, series, state, out, last_only=True)
+
+
+def empty(shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
+    """Array for states."""
+    return np.empty(shape, dtype)

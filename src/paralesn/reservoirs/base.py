@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields
 from types import ModuleType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -19,7 +19,16 @@ from paralesn.reservoirs.state import State
 from paralesn.reservoirs.stream import StateStream
 
 ENGINES = {"auto": "cpu", "cpu": "cpu", "reference": "reference"}
-_STEP_ALONE = 1 << 16  # units up to which one step is not worth a second thread
+
+
+class _Plan(NamedTuple):
+    """How the drawn layers are run as the parameters stand now."""
+
+    engine: ModuleType
+    program: Any
+    real: np.dtype
+    state: np.dtype
+    widths: tuple[int, ...]
 
 
 class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
@@ -41,7 +50,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     n_features_in_: int
     _n_features_out: int
     _origin: str
-    _programs: dict[Any, Any]
+    _plans: dict[Any, Any]
 
     @abstractmethod
     def _check_hyperparameters(self) -> None:
@@ -84,7 +93,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.n_parameters_ = self._count_parameters()
         self._n_features_out = self._output_width()
         self._origin = _fingerprint(self.layers_)
-        self._programs = {}
+        self._plans = {}
 
     def _ensure_drawn(self, n_features: int) -> None:
         if not hasattr(self, "layers_"):
@@ -107,8 +116,8 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
-        if "_programs" in state:
-            state["_programs"] = {}  # compiled kernels do not travel
+        if "_plans" in state:
+            state["_plans"] = {}  # compiled kernels do not travel
         return state
 
     # -- running ---------------------------------------------------------------------------------
@@ -201,20 +210,19 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         state : State, only with `return_state`
         """
         data = self._read(X)
+        plan = self._plan()
         count = data.lengths.size
-        before = self._start(state, count, data.kind)
-        out = np.empty((count, self._n_features_out), self._real_dtype())
+        before = self._start(plan, state, count, data.kind)
+        out = plan.engine.empty((count, self._n_features_out), plan.real)
         places = np.stack([data.starts(), np.arange(count), data.lengths])
-        engine, program = self._engine_program()
+        arguments = (plan.program, data.rows, places, before, out)
         after = None
-        if return_state or not hasattr(engine, "last"):
-            after = engine.run(
-                program, data.rows, places, before, out, last_only=True, n_jobs=self.n_jobs
-            )
+        if return_state:
+            after = plan.engine.run(*arguments, last_only=True, n_jobs=self.n_jobs)
         else:
-            engine.last(program, data.rows, places, before, out, n_jobs=self.n_jobs)
+            plan.engine.last(*arguments, n_jobs=self.n_jobs)
         result = out[0] if data.kind == series.SINGLE else out
-        return (result, self._state(after, data.kind)) if return_state and after else result
+        return (result, self._state(after, data.kind)) if after is not None else result
 
     def step(
         self, x: Any, state: State | Sequence[np.ndarray] | None = None
@@ -240,30 +248,26 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         >>> z.shape
         (16,)
         """
-        dtype = self._real_dtype()
-        array = x if type(x) is np.ndarray and x.dtype == dtype else series.numeric(x, "x")
-        if array.ndim > 2:
-            raise ValueError(
-                f"x must be a number, (features,) or (batch, features), got shape {array.shape}"
-            )
+        if not hasattr(self, "layers_"):
+            self._ensure_drawn(np.shape(x)[-1] if np.ndim(x) else 1)
+        plan = self._plan()
+        array = x
+        if type(x) is not np.ndarray or x.dtype != plan.real or not x.flags.c_contiguous:
+            with np.errstate(over="ignore"):
+                array = np.ascontiguousarray(series.numeric(x, "x"), plan.real)
         kind = series.BATCH if array.ndim == 2 else series.SINGLE
-        rows = np.ascontiguousarray(array, dtype).reshape(-1, array.shape[-1] if array.ndim else 1)
-        self._ensure_drawn(rows.shape[1])
-        if rows.shape[1] != self.n_features_in_:
-            series.shaped(rows, "x", self.n_features_in_, type(self).__name__)
-        flat = rows.ravel()
-        if not math.isfinite(flat.dot(flat)):  # cheap, but large numbers overflow: look closely
-            series.convert(rows[:, None], dtype, "x")
-        count = rows.shape[0]
-        z = np.empty((count, self._n_features_out), dtype)
-        places = _ONE_STEP if count == 1 else _one_step(count)
-        engine, program = self._engine_program()
-        alone = count * self._n_features_out <= _STEP_ALONE
-        after = engine.run(
-            program, rows, places, self._start(state, count, kind), z,
-            n_jobs=1 if alone else self.n_jobs,
-        )  # fmt: skip
-        return z if kind == series.BATCH else z[0], self._state(after, kind)
+        rows = array if array.ndim == 2 else array.reshape(1, -1)
+        count, features = rows.shape
+        if array.ndim > 2 or features != self.n_features_in_ or not count:
+            raise ValueError(
+                f"x must be one time step, ({self.n_features_in_},) or (batch, "
+                f"{self.n_features_in_}), got shape {np.shape(x)}"
+            )
+        if not math.isfinite(np.vdot(rows, rows)):  # cheap, but may overflow: look closely
+            series.convert(np.asarray(x).reshape(count, 1, features), plan.real, "x")
+        z = np.empty((count, self._n_features_out), plan.real)
+        after = plan.engine.step(plan.program, rows, self._start(plan, state, count, kind), z)
+        return z if kind is series.BATCH else z[0], self._state(after, kind)
 
     def transform(self, X: Any) -> Any:
         """States of every time step from a zero state: `run` without the final state."""
@@ -276,18 +280,22 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _real_dtype(self) -> np.dtype:
         return np.dtype(checks.choice("dtype", _dtype_name(self.dtype), ("float32", "float64")))
 
-    def _engine_program(self) -> tuple[ModuleType, Any]:
+    def _plan(self) -> _Plan:
         key = (self.engine, self.dtype, self.concat, self.mixing)
-        found = self._programs.get(key)
-        if found is None:
+        plan = self._plans.get(key)
+        if plan is None:
             self._check_hyperparameters()
-            self._check_precision(self._real_dtype())
-            name = ENGINES[self.engine]
-            engine = importlib.import_module(f"paralesn.engines.{name}")
-            program = engine.prepare(self.layers_, self.concat, self.mixing, self._real_dtype())
-            self._n_features_out = self._output_width()
-            found = self._programs[key] = (engine, program)
-        return found
+            real = self._real_dtype()
+            self._check_precision(real)
+            engine = importlib.import_module(f"paralesn.engines.{ENGINES[self.engine]}")
+            plan = self._plans[key] = _Plan(
+                engine=engine,
+                program=engine.prepare(self.layers_, self.concat, self.mixing, real),
+                real=real,
+                state=np.result_type(real, 1j) if self._is_complex() else real,
+                widths=tuple(layer.eigenvalues.size for layer in self.layers_),
+            )
+        return plan
 
     def _read(self, X: Any, first_step: int = 0, allow_ended: bool = False) -> Series:
         n_features = getattr(self, "n_features_in_", None)
@@ -299,40 +307,51 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _run(
         self, data: Series, state: State | Sequence[np.ndarray] | None
     ) -> tuple[Any, State]:
-        engine, program = self._engine_program()
-        before = self._start(state, data.lengths.size, data.kind)
-        out = np.empty((data.rows.shape[0], self._n_features_out), self._real_dtype())
+        plan = self._plan()
+        before = self._start(plan, state, data.lengths.size, data.kind)
+        out = plan.engine.empty((data.rows.shape[0], self._n_features_out), plan.real)
         starts = data.starts()
         places = np.stack([starts, starts, data.lengths])
-        after = engine.run(program, data.rows, places, before, out, n_jobs=self.n_jobs)
+        after = plan.engine.run(
+            plan.program, data.rows, places, before, out, n_jobs=self.n_jobs
+        )
         return data.split(out), self._state(after, data.kind)
 
     def _start(
-        self, state: State | Sequence[np.ndarray] | None, count: int, kind: str
+        self,
+        plan: _Plan,
+        state: State | Sequence[np.ndarray] | None,
+        count: int,
+        kind: str,
     ) -> tuple[np.ndarray, ...]:
         """The states to start from as one (count, units) array per layer."""
-        dtype = np.result_type(self._real_dtype(), 1j) if self._is_complex() else self.dtype
-        widths = [layer.eigenvalues.size for layer in self.layers_]
         if state is None:
-            return tuple(np.zeros((count, width), dtype) for width in widths)
+            return tuple(np.zeros((count, width), plan.state) for width in plan.widths)
+        ours = isinstance(state, State)
         if isinstance(state, State):
             if state.origin != self._origin:
                 raise ValueError(
                     "state must come from this model, got the state of another one "
                     f"(fingerprint {state.origin[:8]}, expected {self._origin[:8]})"
                 )
-            arrays: Sequence[np.ndarray] = state.layers
-        elif isinstance(state, (list, tuple)) and len(state) == len(widths):
-            arrays = [np.asarray(h) for h in state]
+            layers: Sequence[np.ndarray] = state.layers
+        elif isinstance(state, (list, tuple)) and len(state) == len(plan.widths):
+            layers = [np.asarray(h) for h in state]
         else:
             raise TypeError(
                 "state must be None, a State returned by this model or a list of one array per "
-                f"layer ({len(widths)}), got {type(state).__name__}"
+                f"layer ({len(plan.widths)}), got {type(state).__name__}"
             )
-        return tuple(
-            _start_layer(f"state of layer {depth}", h, count, width, kind, dtype)
-            for depth, (h, width) in enumerate(zip(arrays, widths, strict=True), 1)
-        )
+        starts = []
+        for h, width in zip(layers, plan.widths, strict=True):
+            expected = (width,) if kind is series.SINGLE else (count, width)
+            name = "state of layer " + str(len(starts) + 1)
+            if h.shape != expected:
+                raise ValueError(f"{name} must have shape {expected} here, got {h.shape}")
+            if not ours or h.dtype != plan.state:
+                h = _converted(name, h, plan.state)
+            starts.append(h.reshape(count, width))
+        return tuple(starts)
 
     def _state(self, after: tuple[np.ndarray, ...], kind: str) -> State:
         if kind == series.SINGLE:
@@ -340,19 +359,14 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return State(after, self._origin)
 
 
-def _start_layer(
-    name: str, h: np.ndarray, count: int, width: int, kind: str, dtype: Any
-) -> np.ndarray:
-    expected = (width,) if kind == series.SINGLE else (count, width)
-    if h.shape != expected:
-        raise ValueError(f"{name} must have shape {expected} here, got {h.shape}")
-    if h.dtype != dtype:
-        if h.dtype.kind not in "biufc" or (h.dtype.kind == "c" and np.dtype(dtype).kind != "c"):
-            raise TypeError(f"{name} must be convertible to {np.dtype(dtype)}, got {h.dtype}")
-        h = h.astype(dtype)
+def _converted(name: str, h: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """A layer's state as `dtype`, finite."""
+    if h.dtype.kind not in "biufc" or (h.dtype.kind == "c" and dtype.kind != "c"):
+        raise TypeError(f"{name} must be convertible to {dtype}, got {h.dtype}")
+    h = np.ascontiguousarray(h, dtype)
     if not np.isfinite(h).all():
         raise ValueError(f"{name} must be finite, got NaN or infinity")
-    return np.ascontiguousarray(h).reshape(count, width)
+    return h
 
 
 def _dtype_name(dtype: Any) -> str:
@@ -360,14 +374,6 @@ def _dtype_name(dtype: Any) -> str:
         return np.dtype(dtype).name if dtype is not None else "None"
     except TypeError:
         return repr(dtype)
-
-
-def _one_step(count: int) -> np.ndarray:
-    rows = np.arange(count)
-    return np.stack([rows, rows, np.ones_like(rows)])
-
-
-_ONE_STEP = _one_step(1)
 
 
 def _fingerprint(layers: tuple[Any, ...]) -> str:

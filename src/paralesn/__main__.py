@@ -1,0 +1,5 @@
+"""``python -m paralesn``."""
+
+from paralesn.cli import main
+
+main()
