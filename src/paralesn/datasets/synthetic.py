@@ -22,7 +22,7 @@ def _integrate_mackey_glass(history, out, delay, substeps):  # type: ignore[no-u
     for n in range(out.size):
         for _ in range(substeps):
             x = ring[newest]
-            # grid values at t - delay + (-1, 0, 1, 2) h; the first exists but for the oldest
+            # grid values at t - delay + (0, 1, 2, 3) h; the oldest is the one a delay ago
             d0 = ring[(newest + 1) % size]
             d1 = ring[(newest + 2) % size]
             d2 = ring[(newest + 3) % size]

@@ -16,7 +16,6 @@ from paralesn.engines.diagonal import TAPS, layer_kernel, pack
 
 _CACHED_BYTES = 1 << 19  # what a block of states may take to stay in a core's cache
 _LEAST_WORK = 1 << 17  # unit-steps worth a task of their own: a fraction of a millisecond
-_TOUCHED_BYTES = 1 << 22  # of an output, worth a thread's touch
 
 
 class _Layer(NamedTuple):
@@ -98,8 +97,6 @@ def run(
     """Run every series, write its states to `out`, return the states to go on from."""
     after = tuple(np.empty_like(h) for h in state)
     workers = threads.count(n_jobs)
-    if workers > 1:
-        _touch(out, workers)
     if len(program.layers) == 1:
         source, wanted = _Place(x, series[0], 0), _Place(out, series[1], 0)
         _through_layers(program, source, series[2], state, after, wanted, last_only, (), workers)
@@ -116,7 +113,7 @@ def last(
     out: np.ndarray,
     n_jobs: int | None = None,
 ) -> None:
-    """Write the last states of every series to `out`, without the states to go on from.
+    """Write the last states of series b to row b of `out`, without the states to go on from.
 
     One layer is linear up to its mixing, so the last states of many series are a matrix product.
     """
@@ -163,24 +160,6 @@ def empty(shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
     memory = np.empty(size + 64, np.uint8)
     offset = -memory.__array_interface__["data"][0] % 64
     return memory[offset : offset + size].view(dtype).reshape(shape)
-
-
-def _touch(out: np.ndarray, workers: int) -> None:
-    """Have every thread fault in its share of a large output.
-
-    Fresh memory is zeroed page by page on first touch, and threads that share pages would wait for
-    each other there.
-    """
-    flat = out.reshape(-1)
-    step = 4096 // flat.itemsize
-    pieces = min(workers, flat.nbytes // _TOUCHED_BYTES)
-    if pieces > 1:
-
-        def touch(i: int) -> None:
-            first, stop = _piece(flat.size, pieces, i)
-            flat[first:stop:step] = 0
-
-        threads.for_each(touch, range(pieces), workers)
 
 
 def _through_layers(

@@ -131,10 +131,16 @@ def _advance(row, x, reach, is_complex, is_ring):
 
 @inlined
 def _convolve(row, taps, mix_bias, is_complex):
-    """Drive = Re(kernel * h + bias), `TAPS` taps a pass."""
+    """Drive = Re(kernel * h + bias), `TAPS` taps a pass; the first one starts from the bias."""
+    k0, k1, k2 = taps[0, 0], taps[0, 1], taps[0, 2]
+    l0, l1, l2 = taps[1, 0], taps[1, 1], taps[1, 2]
+    re, im = row[_STATE_RE], row[_STATE_IM]
     for i in range(SLICE):
-        row[_DRIVE_RE, i] = mix_bias
-    for j in range(0, taps.shape[1], TAPS):
+        total = mix_bias + k0 * re[i] + k1 * re[i + 1] + k2 * re[i + 2]
+        if is_complex:
+            total = total - l0 * im[i] - l1 * im[i + 1] - l2 * im[i + 2]
+        row[_DRIVE_RE, i] = total
+    for j in range(TAPS, taps.shape[1], TAPS):
         k0, k1, k2 = taps[0, j], taps[0, j + 1], taps[0, j + 2]
         l0, l1, l2 = taps[1, j], taps[1, j + 1], taps[1, j + 2]
         re, im = row[_STATE_RE, j:], row[_STATE_IM, j:]

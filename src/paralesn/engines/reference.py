@@ -99,7 +99,7 @@ def last(
     out: np.ndarray,
     n_jobs: int | None = None,
 ) -> None:
-    """Write the last states of every series to `out`, without the states to go on from."""
+    """Write the last states of series b to row b of `out`, without the states to go on from."""
     run(program, x, series, state, out, last_only=True)
 
 

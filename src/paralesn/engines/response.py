@@ -31,27 +31,36 @@ def last(
     mixing: bool,
     workers: int,
 ) -> None:
-    """Write the last mixed (or raw) states of every series to its row in `out`.
+    """Write the last mixed (or raw) states of series b to row b of `out`.
 
     Parameters are those of `paralesn.engines.cpu.run`, with the state of the one layer, (B, N).
     """
     units, features = layer.w_in.shape
-    longest = int(series[2].max())
+    steps, longest = series[2], int(series[2].max())
     ages = max(1, min(longest, _ENTRIES // (features * min(units, 1024))))
     chunk = max(1, min(units, _ENTRIES // (features * ages)))
     # (series, parts, units): one part with mixing, real and imaginary part of raw complex states
-    result = np.zeros((series.shape[1], out.shape[1] // units, units), out.dtype)
+    result = out.reshape(series.shape[1], -1, units)
+    result[:] = 0
     with threads.single_threaded_blas():
         for youngest in range(0, longest, ages):
             window = _window(x, series, youngest, min(ages, longest - youngest))
             for first in range(0, units, chunk):
                 stop = min(first + chunk, units)
-                _add_chunk(layer, window, series[2], youngest, first, stop, result, mixing, workers)
-    _add_initial(layer, state, series[2], result, mixing)
-    if mixing:
-        result += layer.mix_bias.real
-        np.tanh(result, out=result)
-    out[series[1]] = result.reshape(series.shape[1], -1)
+                _add_chunk(layer, window, steps, youngest, first, stop, result, mixing, workers)
+
+    started = state.any()
+
+    def finish(row: int) -> None:
+        rows = slice(row, row + _ROWS)
+        if started:
+            faded = layer.eigenvalues ** steps[rows, None] * state[rows]
+            result[rows] += _observe(layer, faded, 0, units, mixing).reshape(result[rows].shape)
+        if mixing:
+            result[rows] += result.dtype.type(layer.mix_bias.real)
+            np.tanh(result[rows], out=result[rows])
+
+    threads.for_each(finish, range(0, result.shape[0], _ROWS), workers)
 
 
 def _window(x: np.ndarray, series: np.ndarray, youngest: int, ages: int) -> np.ndarray:
@@ -108,19 +117,6 @@ def _add_chunk(
         reached = np.clip(steps - youngest, 0, ages)
         alive = reached > 0
         target[alive] += bias[reached[alive] - 1].reshape(-1, *target.shape[1:])
-
-
-def _add_initial(
-    layer: Any, state: np.ndarray, steps: np.ndarray, result: np.ndarray, mixing: bool
-) -> None:
-    """Add what the states at the start contribute, a few series at a time."""
-    units = layer.eigenvalues.size
-    if not state.any():
-        return
-    for row in range(0, state.shape[0], _ROWS):
-        rows = slice(row, row + _ROWS)
-        faded = layer.eigenvalues ** steps[rows, None] * state[rows]
-        result[rows] += _observe(layer, faded, 0, units, mixing).reshape(result[rows].shape)
 
 
 def _powers(eigenvalues: np.ndarray, youngest: int, ages: int) -> np.ndarray:

@@ -1,15 +1,17 @@
-"""Threads for nogil kernels: one shared pool, safe under fork and with concurrent callers.
+"""Threads for nogil kernels: a few shared workers, safe under fork and with concurrent callers.
 
 Numba's own layers are not: OpenMP aborts in a forked child, the workqueue aborts when two threads
-enter it. Here the caller works too, tasks never wait for other tasks, and a forked child starts
-with a pool of its own, so nothing can deadlock.
+enter it. Here the caller works too and waits only for workers that have begun to help it, so
+nested and concurrent calls cannot deadlock, and a forked child starts with workers of its own.
+(A plain queue wakes a worker within some ten microseconds; `concurrent.futures` takes a hundred,
+which is as long as a small reservoir runs.)
 """
 
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import numba
@@ -17,15 +19,14 @@ from threadpoolctl import ThreadpoolController
 
 Item = TypeVar("Item")
 
-_MOST_THREADS = 512  # started one by one as they are needed
-
 
 class _Shared:
     """What the threads of one process share; made anew in a forked child."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.pool: ThreadPoolExecutor | None = None
+        self.calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self.workers = 0
         self.blas: ThreadpoolController | None = None
         self.blas_users = 0
         self.blas_limit: Any = None
@@ -55,31 +56,47 @@ def count(n_jobs: int | None) -> int:
     return n_jobs if n_jobs > 0 else max(1, available() + 1 + n_jobs)
 
 
-def _submit(work: Callable[[], None]) -> "Future[None] | None":
+def _answer(calls: "SimpleQueue[Callable[[], None]]") -> None:
+    """What a worker does all its life."""
+    while True:
+        calls.get()()
+
+
+def _call_for_help(help_out: Callable[[], None], helpers: int) -> None:
+    """Ask `helpers` workers to call `help_out`, starting workers where there are too few."""
     with _shared.lock:
-        if _shared.pool is None:
-            _shared.pool = ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="paralesn")
-        try:
-            return _shared.pool.submit(work)
-        except RuntimeError:  # the interpreter is shutting down: the caller works alone
-            return None
+        while _shared.workers < helpers:
+            try:
+                threading.Thread(
+                    target=_answer, args=(_shared.calls,), name="paralesn", daemon=True
+                ).start()
+            except RuntimeError:  # no more threads to be had: those there are must do
+                break
+            _shared.workers += 1
+    for _ in range(helpers):
+        _shared.calls.put(help_out)
 
 
 def for_each(function: Callable[[Item], None], items: Sequence[Item], threads: int) -> None:
-    """Call `function` on every item, on at most `threads` threads, the caller's among them."""
+    """Call `function` on every item, on at most `threads` threads, the caller's among them.
+
+    The first error stops everybody after the item at hand and is raised here.
+    """
     helpers = min(threads, len(items)) - 1
     if helpers < 1:
         for item in items:
             function(item)
         return
 
-    pending = iter(items)
     turn = threading.Lock()
-    stopped = False
+    pending = iter(items)
+    closed = False
+    helping = 0
+    outcomes: SimpleQueue[BaseException | None] = SimpleQueue()
 
     def work() -> None:
-        nonlocal stopped
-        while not stopped:
+        nonlocal closed
+        while not closed:
             with turn:
                 item = next(pending, pending)
             if item is pending:
@@ -87,17 +104,31 @@ def for_each(function: Callable[[Item], None], items: Sequence[Item], threads: i
             try:
                 function(item)  # type: ignore[arg-type]
             except BaseException:
-                stopped = True
+                closed = True
                 raise
 
-    futures = [future for future in (_submit(work) for _ in range(helpers)) if future]
+    def help_out() -> None:
+        nonlocal helping
+        with turn:
+            if closed:  # too late: the caller is gone
+                return
+            helping += 1
+        try:
+            work()
+        except BaseException as error:
+            outcomes.put(error)
+        else:
+            outcomes.put(None)
+
+    _call_for_help(help_out, helpers)
     try:
         work()
     finally:
-        stopped = True
-        wait(futures)
-    for future in futures:
-        future.result()
+        with turn:
+            closed = True
+        errors = [error for error in (outcomes.get() for _ in range(helping)) if error]
+    if errors:
+        raise errors[0]
 
 
 @contextmanager

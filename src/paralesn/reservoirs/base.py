@@ -29,6 +29,7 @@ class _Plan(NamedTuple):
     real: np.dtype
     state: np.dtype
     widths: tuple[int, ...]
+    outputs: int
 
 
 class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
@@ -48,7 +49,6 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     layers_: tuple[Any, ...]
     n_parameters_: int
     n_features_in_: int
-    _n_features_out: int
     _origin: str
     _plans: dict[Any, Any]
 
@@ -91,7 +91,6 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.layers_ = self._draw(n_features, checks.generator(self.seed))
         self.n_features_in_ = n_features
         self.n_parameters_ = self._count_parameters()
-        self._n_features_out = self._output_width()
         self._origin = _fingerprint(self.layers_)
         self._plans = {}
 
@@ -100,7 +99,9 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             self._check_hyperparameters()
             self._draw_for(n_features)
 
-    def _output_width(self) -> int:
+    @property
+    def _n_features_out(self) -> int:
+        """Columns of the states, as concat and mixing stand now."""
         widths = [layer.eigenvalues.size for layer in self.layers_]
         parts = 2 if self._is_complex() and not self.mixing else 1
         return parts * (sum(widths) if self.concat else widths[-1])
@@ -113,6 +114,11 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             validate_data(self, X, reset=reset, skip_check_array=True)
         elif reset and hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = [_dtype_name(self.dtype)]
+        return tags
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
@@ -213,7 +219,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         plan = self._plan()
         count = data.lengths.size
         before = self._start(plan, state, count, data.kind)
-        out = plan.engine.empty((count, self._n_features_out), plan.real)
+        out = plan.engine.empty((count, plan.outputs), plan.real)
         places = np.stack([data.starts(), np.arange(count), data.lengths])
         arguments = (plan.program, data.rows, places, before, out)
         after = None
@@ -265,7 +271,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             )
         if not math.isfinite(np.vdot(rows, rows)):  # cheap, but may overflow: look closely
             series.convert(np.asarray(x).reshape(count, 1, features), plan.real, "x")
-        z = np.empty((count, self._n_features_out), plan.real)
+        z = np.empty((count, plan.outputs), plan.real)
         after = plan.engine.step(plan.program, rows, self._start(plan, state, count, kind), z)
         return z if kind is series.BATCH else z[0], self._state(after, kind)
 
@@ -294,6 +300,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 real=real,
                 state=np.result_type(real, 1j) if self._is_complex() else real,
                 widths=tuple(layer.eigenvalues.size for layer in self.layers_),
+                outputs=self._n_features_out,
             )
         return plan
 
@@ -309,7 +316,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     ) -> tuple[Any, State]:
         plan = self._plan()
         before = self._start(plan, state, data.lengths.size, data.kind)
-        out = plan.engine.empty((data.rows.shape[0], self._n_features_out), plan.real)
+        out = plan.engine.empty((data.rows.shape[0], plan.outputs), plan.real)
         starts = data.starts()
         places = np.stack([starts, starts, data.lengths])
         after = plan.engine.run(

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 SINGLE, BATCH, RAGGED = "single", "batch", "ragged"
 
@@ -40,6 +41,8 @@ def is_collection(X: Any) -> bool:
 
 def numeric(X: Any, name: str = "X") -> np.ndarray:
     """X as an array of real numbers, not yet converted nor checked for finite values."""
+    if issparse(X):
+        raise TypeError(f"{name} must be dense, got sparse data of shape {X.shape}")
     try:
         array = np.asarray(X)
     except ValueError as error:  # lists of different lengths
@@ -74,7 +77,8 @@ def shaped(
     array: np.ndarray, name: str, n_features: int | None, owner: str, allow_ended: bool = False
 ) -> np.ndarray:
     """`array` with its feature axis, checked: (time, F) or (batch, time, F)."""
-    if array.ndim == 1:
+    flat = array.ndim == 1
+    if flat:
         array = array[:, None]
     if array.ndim not in (2, 3):
         raise ValueError(
@@ -96,6 +100,7 @@ def shaped(
         raise ValueError(
             f"{name} has {array.shape[-1]} features, but {owner} is expecting "
             f"{n_features} features as input"
+            + (". Reshape your data: one dimension is one feature over time" if flat else "")
         )
     return array
 
@@ -163,7 +168,11 @@ def blocks(X: Any, block: int, name: str = "X") -> Iterator[tuple[int, Any]]:
                 yield seen + t0, part
             seen += array.shape[-2]
     elif is_collection(X):
-        arrays = [shaped(numeric(one, name), f"{name}[{b}]", None, "") for b, one in enumerate(X)]
+        labels = [f"{name}[{b}]" for b in range(len(X))]
+        arrays = [
+            shaped(numeric(one, label), label, None, "")
+            for one, label in zip(X, labels, strict=True)
+        ]
         for t0 in range(0, max(array.shape[0] for array in arrays), block):
             yield t0, [array[t0 : t0 + block] for array in arrays]
     else:

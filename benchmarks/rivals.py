@@ -1,0 +1,160 @@
+"""Other people's way of doing the same job, as they would write it."""
+
+import ctypes
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paralesn.reservoirs.diagonal import DiagonalLayer
+
+States = Callable[[], Any]
+
+
+def reservoirpy_esn(x: np.ndarray, units: int) -> States:
+    """reservoirpy's reservoir of the same size."""
+    from reservoirpy.nodes import Reservoir
+
+    reservoir = Reservoir(units=units, lr=1.0, sr=0.9, seed=0)
+    return lambda: reservoir.run(x)
+
+
+def numpy_esn(x: np.ndarray, units: int) -> States:
+    """A plain NumPy echo state network loop."""
+    from paralesn.experiments.demo import echo_state_loop, echo_state_weights
+
+    w, w_in = echo_state_weights(units, x.shape[1], seed=0)
+    return lambda: echo_state_loop(x, w, w_in, tau=1.0)
+
+
+def torch_scan(x: np.ndarray, layer: DiagonalLayer) -> States:
+    """The published way: recursive associative scan in complex64, then the mixing convolution."""
+    import torch
+
+    def scan(a: Any, b: Any) -> tuple[Any, Any]:  # (T, N) each
+        steps = a.shape[0]
+        if steps < 2:
+            return a, b
+        even_a, even_b, odd_a, odd_b = a[:-1:2], b[:-1:2], a[1::2], b[1::2]
+        done_a, done_b = scan(even_a * odd_a, odd_a * even_b + odd_b)
+        out_a, out_b = torch.empty_like(a), torch.empty_like(b)
+        out_a[0], out_b[0] = a[0], b[0]
+        out_a[1::2], out_b[1::2] = done_a, done_b
+        rest = (steps - 1) // 2
+        out_a[2::2] = a[2::2] * done_a[:rest]
+        out_b[2::2] = a[2::2] * done_b[:rest] + b[2::2]
+        return out_a, out_b
+
+    inputs = torch.tensor(x, dtype=torch.complex64)
+    eigenvalues = torch.tensor(layer.eigenvalues, dtype=torch.complex64)
+    w_in = torch.tensor(layer.w_in, dtype=torch.complex64)
+    bias = torch.tensor(layer.bias, dtype=torch.complex64)
+    kernel = torch.tensor(layer.mix_kernel, dtype=torch.complex64)[None, None]
+
+    def states() -> Any:
+        with torch.no_grad():
+            drive = layer.tau * (inputs @ w_in.T + bias)
+            _, h = scan(eigenvalues.expand_as(drive), drive)
+            mixed = torch.nn.functional.conv1d(h[:, None], kernel, padding="same")[:, 0]
+            return torch.tanh(mixed.real + float(layer.mix_bias.real))
+
+    return states
+
+
+def jax_scan(x: np.ndarray, layer: DiagonalLayer) -> States:
+    """JAX's associative scan, compiled, then the mixing convolution."""
+    import jax
+    import jax.numpy as jnp
+
+    inputs = jnp.asarray(x, jnp.complex64)
+    eigenvalues, w_in, bias, kernel = (
+        jnp.asarray(array, jnp.complex64)
+        for array in (layer.eigenvalues, layer.w_in, layer.bias, layer.mix_kernel)
+    )
+
+    def combine(first: Any, second: Any) -> Any:
+        return first[0] * second[0], second[0] * first[1] + second[1]
+
+    @jax.jit
+    def states() -> Any:
+        drive = layer.tau * (inputs @ w_in.T + bias)
+        decay = jnp.broadcast_to(eigenvalues, drive.shape)
+        _, h = jax.lax.associative_scan(combine, (decay, drive))
+        left = (kernel.size - 1) // 2
+        padded = jnp.pad(h, ((0, 0), (left, kernel.size - 1 - left)))
+        units = h.shape[1]
+        mixed = sum(kernel[j] * padded[:, j : j + units] for j in range(kernel.size))
+        return jnp.tanh(jnp.real(mixed) + float(layer.mix_bias.real))
+
+    return lambda: states().block_until_ready()
+
+
+_CPP = """
+#include <cmath>
+template <class R> static void run(const R* x, long T, long N, long K, const R* lr, const R* li,
+    const R* wr, const R* wi, const R* br, const R* bi, const R* kr, const R* ki, R mb, R* z,
+    R* hr, R* hi) {
+  R* __restrict__ a = hr + (K - 1) / 2;
+  R* __restrict__ c = hi + (K - 1) / 2;
+  for (long t = 0; t < T; t++) {
+    R u = x[t];
+    for (long i = 0; i < N; i++) {
+      R r = a[i], m = c[i];
+      a[i] = lr[i] * r - li[i] * m + wr[i] * u + br[i];
+      c[i] = lr[i] * m + li[i] * r + wi[i] * u + bi[i];
+    }
+    R* __restrict__ o = z + t * N;
+    for (long i = 0; i < N; i++) {
+      R s = mb;
+      for (long j = 0; j < K; j++) s += kr[j] * hr[i + j] - ki[j] * hi[i + j];
+      o[i] = std::tanh(s);
+    }
+  }
+}
+#define RUN(R, name) extern "C" void name(const R* x, long T, long N, const R* lr, const R* li, \\
+    const R* wr, const R* wi, const R* br, const R* bi, const R* kr, const R* ki, R mb, R* z, \\
+    R* hr, R* hi) { run<R>(x, T, N, 3, lr, li, wr, wi, br, bi, kr, ki, mb, z, hr, hi); }
+RUN(double, run64)
+RUN(float, run32)
+"""
+
+
+def cpp_kernel(x: np.ndarray, layer: DiagonalLayer, dtype: str) -> States | None:
+    """A straightforward C++ kernel, -Ofast -march=native and vector libm; None without g++."""
+    compiler = shutil.which("g++")
+    if compiler is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        source, library = Path(folder) / "kernel.cpp", Path(folder) / "kernel.so"
+        source.write_text(_CPP)
+        command = [compiler, "-Ofast", "-march=native", "-shared", "-fPIC", source, "-o", library]
+        subprocess.run(command, check=True)
+        function = getattr(ctypes.CDLL(str(library)), "run64" if dtype == "float64" else "run32")
+    steps, units = x.shape[0], layer.eigenvalues.size
+    eigenvalues, w, bias, kernel = (
+        layer.eigenvalues, layer.tau * layer.w_in[:, 0], layer.tau * layer.bias, layer.mix_kernel
+    )  # fmt: skip
+    arrays = [
+        np.ascontiguousarray(part, dtype)
+        for values in (eigenvalues, w, bias, kernel)
+        for part in (values.real, values.imag)
+    ]
+    inputs = np.ascontiguousarray(x[:, 0], dtype)
+    real = ctypes.c_double if dtype == "float64" else ctypes.c_float
+
+    def states() -> np.ndarray:
+        z = np.empty((steps, units), dtype)
+        h = np.zeros((2, units + 2), dtype)
+        pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+        function(
+            ctypes.c_void_p(inputs.ctypes.data), ctypes.c_long(steps), ctypes.c_long(units),
+            *pointers, real(layer.mix_bias.real), ctypes.c_void_p(z.ctypes.data),
+            ctypes.c_void_p(h[0].ctypes.data), ctypes.c_void_p(h[1].ctypes.data),
+        )  # fmt: skip
+        return z
+
+    return states

@@ -1,0 +1,14 @@
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Compilation makes a first example slow; that is no failure. Derandomised: CI must not be a lottery.
+settings.register_profile(
+    "house", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("house")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(7)
