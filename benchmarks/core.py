@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+from functools import partial
 
 import numpy as np
 
@@ -39,8 +40,8 @@ def whole_states(report: Report) -> None:
         ours = ParalESN(units=units)
         ours.run(x)
         layer = ours.layers_[0]
-        contestants = {
-            "ours": lambda ours=ours, x=x: ours.run(x),
+        contestants: dict[str, rivals.States] = {
+            "ours": partial(ours.run, x),
             "PyTorch scan": rivals.torch_scan(x, layer),
             "JAX associative_scan": rivals.jax_scan(x, layer),
         }
@@ -55,7 +56,7 @@ def whole_states(report: Report) -> None:
                 report.ratio(claim, seconds["ours"], seconds[name], wanted.get(name))
 
 
-def _check_agreement(ours: ParalESN, x: np.ndarray, contestants: dict) -> None:
+def _check_agreement(ours: ParalESN, x: np.ndarray, contestants: dict[str, rivals.States]) -> None:
     """Rivals that do the same job must give the same states, or the race means nothing."""
     expected = ours.run(x)[0]
     for name in ("PyTorch scan", "JAX associative_scan"):
@@ -78,7 +79,7 @@ def one_thread(report: Report) -> None:
                 continue
             if np.abs(rival() - states).max() > 1e-4:
                 raise AssertionError("the C++ kernel computes something else")
-            seconds = medians({"ours": lambda ours=ours, x=x: ours.run(x), "C++": rival}, rounds=41)
+            seconds = medians({"ours": partial(ours.run, x), "C++": rival}, rounds=41)
             report.ratio(claim, seconds["ours"], seconds["C++"], 1.0)
 
 
@@ -91,10 +92,15 @@ def two_threads(report: Report) -> None:
         ("one series of a million steps, 3 layers", _series(1_000_000), 3),
     ):
         one, two = (ParalESN(layers=layers, n_jobs=n) for n in (1, 2))
-        contestants = {"one": lambda one=one, X=X: one.run(X), "two": lambda two=two, X=X: two.run(X)}
+        contestants = {
+            "one": partial(one.run, X),
+            "two": partial(two.run, X),
+        }
         seconds = medians(contestants, rounds=7)
         wanted = 1.7 if layers == 1 else None
-        report.ratio(f"two threads against one, N=128, {claim}", seconds["two"], seconds["one"], wanted)
+        report.ratio(
+            f"two threads against one, N=128, {claim}", seconds["two"], seconds["one"], wanted
+        )
 
 
 def last_states(report: Report) -> None:
@@ -148,14 +154,15 @@ assert steps == 20_000_000
 def _measure(work: str) -> dict[str, float]:
     """Seconds and peak memory of `work` in a process of its own."""
     program = f"""
-import json, resource, time
+import json, re, time
 import numpy as np, paralesn as pe
 rng = np.random.default_rng(0)
 pe.ParalESN(units=10).run(np.zeros(5))
 start = time.perf_counter()
 {work}
 seconds = time.perf_counter() - start
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+# not ru_maxrss, which a child inherits from its parent
+peak = int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024
 print(json.dumps({{"seconds": seconds, "megabytes": peak}}))
 """
     done = subprocess.run(

@@ -131,8 +131,8 @@ def cpp_kernel(x: np.ndarray, layer: DiagonalLayer, dtype: str) -> States | None
     with tempfile.TemporaryDirectory() as folder:
         source, library = Path(folder) / "kernel.cpp", Path(folder) / "kernel.so"
         source.write_text(_CPP)
-        command = [compiler, "-Ofast", "-march=native", "-shared", "-fPIC", source, "-o", library]
-        subprocess.run(command, check=True)
+        flags = ["-Ofast", "-march=native", "-shared", "-fPIC"]
+        subprocess.run([compiler, *flags, str(source), "-o", str(library)], check=True)
         function = getattr(ctypes.CDLL(str(library)), "run64" if dtype == "float64" else "run32")
     steps, units = x.shape[0], layer.eigenvalues.size
     eigenvalues, w, bias, kernel = (

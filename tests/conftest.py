@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Compilation makes a first example slow; that is no failure. Derandomised: CI must not be a lottery.
+# Compilation makes a first example slow, which is no failure; CI must not be a lottery.
 settings.register_profile(
     "house", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -174,7 +174,9 @@ def test_recurrence_equals_scipys_filter(rng):
     x = rng.normal(size=500)
     res = pe.ParalESN(units=20, mixing=False)
     states, _ = res.run(x)
-    for i, (pole, gain) in enumerate(zip(res.layers_[0].eigenvalues, res.layers_[0].w_in[:, 0], strict=True)):
+    for i, (pole, gain) in enumerate(
+        zip(res.layers_[0].eigenvalues, res.layers_[0].w_in[:, 0], strict=True)
+    ):
         h = lfilter([gain], [1, -pole], x)
         np.testing.assert_allclose(states[:, i] + 1j * states[:, 20 + i], h, rtol=1e-10, atol=1e-13)
 

@@ -20,7 +20,7 @@ def run(*command, cwd=None, **environment):
 
 def test_import_is_light():
     code = (
-        "import sys, paralesn; heavy = {'torch', 'dask', 'optuna', 'matplotlib', 'pandas', 'numba'};"
+        "import sys, paralesn; heavy = {'torch', 'dask', 'optuna', 'matplotlib', 'numba', 'typer'};"
         "print(sorted(heavy & set(sys.modules)))"
     )
     assert run(sys.executable, "-c", code).stdout.strip() == "[]"
@@ -84,6 +84,13 @@ def test_a_wheel_works_outside_the_repository(tmp_path):
     found = run(sys.executable, "-c", code, cwd=tmp_path, PYTHONPATH=str(site)).stdout
     assert Path(found.strip()).is_relative_to(site)
     done = run(
-        sys.executable, "-m", "paralesn", "demo", "--steps", "2000", cwd=tmp_path, PYTHONPATH=str(site)
+        sys.executable,
+        "-m",
+        "paralesn",
+        "demo",
+        "--steps",
+        "2000",
+        cwd=tmp_path,
+        PYTHONPATH=str(site),
     )
     assert done.returncode == 0, done.stderr

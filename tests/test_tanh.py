@@ -7,7 +7,7 @@ import pytest
 from numba import njit
 
 from paralesn.engines.compiler import FASTMATH, kernel
-from paralesn.engines.diagonal import ROW, layer_kernel
+from paralesn.engines.diagonal import HALO, layer_kernel
 from paralesn.engines.tanh import tanh
 
 
@@ -51,7 +51,9 @@ def test_special_values(dtype):
     x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, small, -small, 1e30, -1e30], dtype)
     out = np.empty_like(x)
     tanh_of(x, out)
-    np.testing.assert_array_equal(out, np.array([0, -0.0, 1, -1, np.nan, small, -small, 1, -1], dtype))
+    np.testing.assert_array_equal(
+        out, np.array([0, -0.0, 1, -1, np.nan, small, -small, 1, -1], dtype)
+    )
     assert np.signbit(out).tolist() == np.signbit(np.tanh(x)).tolist()
 
 
@@ -76,13 +78,13 @@ def test_outside_kernels_it_refuses():
 def test_the_compiled_layer_divides_vectors(dtype, packed):
     """The tanh holds the layer kernel's only divisions, in a loop for whole slices and in one for
     the last: LLVM must have vectorised both."""
-    function = njit(fastmath=FASTMATH, error_model="numpy")(layer_kernel(True, False).py_func)
+    function = njit(fastmath=FASTMATH, error_model="numpy")(layer_kernel(True, False, 64).py_func)
     one = np.dtype(dtype).type(1)
     rows, steps = np.zeros(1, np.int64), np.ones(1, np.int64)
-    state = np.zeros((1, 64, 2), dtype)
+    state = np.zeros((1, 64), np.result_type(dtype, 1j))
     function(
         np.ones((1, 1), dtype), rows, 0, 1, steps, state, state.copy(), np.zeros((1, 64), dtype),
-        rows, 0, np.ones((1, 6, ROW), dtype), np.ones((2, 3), dtype), one, 1, True, 8, 0, 1, 0, 1,
+        rows, 0, np.ones((1, 6, 64 + HALO), dtype), np.ones((2, 3), dtype), one, 1, True, 8, 0, 1, 0, 1,
     )  # fmt: skip
     (assembly,) = function.inspect_asm().values()
     assert assembly.count(packed) >= 2

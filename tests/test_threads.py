@@ -117,14 +117,20 @@ def test_every_item_is_done_once():
     assert sorted(seen) == list(range(500))
 
 
-@pytest.mark.parametrize(("n_jobs", "expected"), [(None, 4), (1, 1), (9, 9), (-1, 4), (-2, 3), (-9, 1)])
+@pytest.mark.parametrize(
+    ("n_jobs", "expected"), [(None, 4), (1, 1), (9, 9), (-1, 4), (-2, 3), (-9, 1)]
+)
 def test_number_of_threads(n_jobs, expected, monkeypatch):
     monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", 4)
     assert threads.count(n_jobs) == expected
 
 
 def blas_threads():
-    return {lib["filepath"]: lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"}
+    return {
+        lib["filepath"]: lib["num_threads"]
+        for lib in threadpool_info()
+        if lib["user_api"] == "blas"
+    }
 
 
 def test_blas_gets_its_threads_back():

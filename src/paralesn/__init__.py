@@ -1,4 +1,4 @@
-"""Parallel echo state networks: reservoirs drawn once, run at memory speed, read out in one pass."""
+"""Parallel echo state networks: reservoirs drawn once and run at memory speed."""
 
 from importlib.metadata import version
 

@@ -35,7 +35,9 @@ def _options(
 @app.command()
 def demo(
     units: Annotated[int, typer.Option(min=1, help="Units of both reservoirs.")] = 128,
-    steps: Annotated[int, typer.Option(min=1000, help="Time steps, half of them to train.")] = 10_000,
+    steps: Annotated[
+        int, typer.Option(min=1000, help="Time steps, half of them to train.")
+    ] = 10_000,
     horizon: Annotated[int, typer.Option(min=1, help="Steps to look ahead.")] = 84,
     seed: Annotated[int, typer.Option(min=0, help="Fixes the result.")] = 0,
     out: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("demo.png"),

@@ -8,6 +8,7 @@ cached on disk so that a second process pays no compilation.
 import hashlib
 import pickle
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -64,10 +65,8 @@ class _KernelCache(FunctionCache):
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` as a nogil kernel cached on disk where a directory can be written."""
     dispatcher = njit(nogil=True, fastmath=FASTMATH, error_model="numpy")(function)
-    try:
+    with suppress(RuntimeError):  # Numba found no directory it may write to: compile in memory
         dispatcher._cache = _KernelCache(function)
-    except RuntimeError:  # Numba found no directory it may write to: compile in memory
-        pass
     return dispatcher
 
 

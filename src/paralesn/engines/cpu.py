@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paralesn.engines import response, threads
-from paralesn.engines.diagonal import TAPS, layer_kernel, pack
+from paralesn.engines.diagonal import TAPS, layer_kernel, pack, slice_width
 
 _CACHED_BYTES = 1 << 19  # what a block of states may take to stay in a core's cache
 _LEAST_WORK = 1 << 17  # unit-steps worth a task of their own: a fraction of a millisecond
@@ -70,7 +70,9 @@ def prepare(layers: tuple[Any, ...], concat: bool, mixing: bool, dtype: np.dtype
         taps[:, :size] = layer.mix_kernel.real, layer.mix_kernel.imag
         packed.append(
             _Layer(
-                kernel=layer_kernel(is_complex, layer.w_in.ndim == 1),
+                kernel=layer_kernel(
+                    is_complex, layer.w_in.ndim == 1, slice_width(layer.eigenvalues.size)
+                ),
                 packed=pack(layer.eigenvalues, layer.w_in, layer.bias, layer.tau, size, dtype),
                 taps=taps,
                 no_taps=taps[:, :0].copy(),
@@ -133,9 +135,7 @@ def step(
     source, wanted = _Place(x, rows, 0), _Place(out, rows, 0)
     if len(program.layers) == 1:
         layer, width, mixing = program.layers[0], x.shape[1], program.mixing
-        _run_layer(
-            program, layer, source, width, ones, state[0], after[0], wanted, True, mixing, 1
-        )
+        _run_layer(program, layer, source, width, ones, state[0], after[0], wanted, True, mixing, 1)
     else:
         buffers = _buffers(program, x.shape[0], 1)
         _through_layers(program, source, ones, state, after, wanted, False, buffers, 1)
@@ -216,13 +216,10 @@ def _run_layer(
     workers: int,
 ) -> None:
     """Run one layer over all series given, on `workers` threads."""
-    parts = (*before.shape, program.parts)
     arguments = (
-        source.array, source.rows, source.column, width, steps,
-        before.view(program.dtype).reshape(parts), after.view(program.dtype).reshape(parts),
-        target.array, target.rows, target.column, layer.packed,
-        layer.taps if mixing else layer.no_taps, layer.mix_bias, layer.left, everything,
-        program.block,
+        source.array, source.rows, source.column, width, steps, before, after, target.array,
+        target.rows, target.column, layer.packed, layer.taps if mixing else layer.no_taps,
+        layer.mix_bias, layer.left, everything, program.block,
     )  # fmt: skip
     if workers == 1:
         layer.kernel(*arguments, 0, steps.size, 0, layer.packed.shape[0])
@@ -232,11 +229,15 @@ def _run_layer(
 
 
 def _share_out(layer: _Layer, steps: np.ndarray, workers: int) -> list[_Part]:
-    """Cut series, and slices where the series are too few, into about four tasks a worker."""
+    """Cut the series into some tasks a worker, and the slices too where series are too few.
+
+    Slices are cut no finer than that: neighbours belong to one task, which then writes whole
+    stretches of each row.
+    """
     count, slices = steps.size, layer.packed.shape[0]
-    tasks = max(1, min(4 * workers, int(steps.sum()) * layer.units // _LEAST_WORK))
-    by_series = min(count, tasks)
-    by_slice = min(slices, -(-tasks // by_series))
+    worth = max(1, int(steps.sum()) * layer.units // _LEAST_WORK)
+    by_series = min(count, worth, 4 * workers)
+    by_slice = min(slices, worth, -(-workers // by_series))
     return [
         _Part(*_piece(count, by_series, i), *_piece(slices, by_slice, j))
         for i in range(by_series)
@@ -301,9 +302,7 @@ def _run_group(
         steps = np.clip(series[2] - t0, 0, block)
         source = _Place(x, series[0] + t0, 0)
         wanted = _Place(out, series[1] if last_only else series[1] + t0, 0)
-        _through_layers(
-            program, source, steps, before, result, wanted, last_only, buffers, workers
-        )
+        _through_layers(program, source, steps, before, result, wanted, last_only, buffers, workers)
         before = result
     if before is not after:
         for mine, latest in zip(after, before, strict=True):

@@ -1,8 +1,8 @@
 """The fused kernel of one diagonal layer: projection, recurrence, mixing convolution, tanh.
 
-Units are cut into *slices* of `SLICE` neighbours, and a slice is all a kernel works on at a time:
-its parameters and states fit the L1 cache, loops over it have constant trip counts, and slices
-are what threads share out. The mixing kernel looks over a slice's edge, so a slice carries a halo
+Units are cut into *slices* of neighbours, and a slice is all a kernel works on at a time: its
+parameters and states fit the L1 cache, loops over it have constant trip counts, and slices are
+what threads share out. The mixing kernel looks over a slice's edge, so a slice carries a halo
 of its neighbours' units and advances them too; slices then never talk to each other. Where slices
 begin depends on nothing but the number of units, so neither threads nor blocks change a bit.
 
@@ -18,10 +18,9 @@ import numpy as np
 from paralesn.engines.compiler import called, inlined, kernel
 from paralesn.engines.tanh import tanh
 
-SLICE = 64  # units of a slice
-ROW = 128  # units of a slice with its halo and padding
+HALO = 64  # room for halo and padding beside the units of a slice
 TAPS = 3  # taps of the mixing kernel that one pass over a slice applies
-LONGEST_KERNEL = (ROW - SLICE) // TAPS * TAPS
+LONGEST_KERNEL = HALO // TAPS * TAPS
 
 # Rows of the scratch array. Input weights follow from _WEIGHTS on, a row per feature and part.
 _STATE_RE, _STATE_IM, _DRIVE_RE, _DRIVE_IM, _SOURCE, _LAMBDA_RE, _LAMBDA_IM, _BIAS_RE, _BIAS_IM = (
@@ -31,10 +30,15 @@ _PARAMETERS = _LAMBDA_RE
 _WEIGHTS = 9
 
 
+def slice_width(units: int) -> int:
+    """Units of a slice: wide ones are a tenth faster, narrow ones give threads more to share."""
+    return 128 if units >= 512 else 64
+
+
 def pack(
     eigenvalues: np.ndarray, w_in: np.ndarray, bias: np.ndarray, tau: float, size: int, dtype: Any
 ) -> np.ndarray:
-    """Lay out a layer's parameters by slices: ``(slices, 4 + 2 F, ROW)``, tau folded in.
+    """Lay out a layer's parameters by slices: ``(slices, 4 + 2 F, row)``, tau folded in.
 
     Rows are the real and imaginary parts of the eigenvalues, of the bias and of each column of
     `w_in` (one column for ring weights). Places outside the reservoir hold zeros: such units stay
@@ -44,12 +48,13 @@ def pack(
     left = (size - 1) // 2
     columns = np.column_stack([eigenvalues, tau * bias, tau * w_in]).astype(complex)
     rows = np.stack([columns.real, columns.imag], axis=-1).reshape(units, -1).T
-    slices = -(-units // SLICE)
-    padded = np.zeros((rows.shape[0], left + slices * SLICE + size), dtype)
+    width = slice_width(units)
+    slices = -(-units // width)
+    padded = np.zeros((rows.shape[0], left + slices * width + size), dtype)
     padded[:, left : left + units] = rows
-    packed = np.zeros((slices, rows.shape[0], ROW), dtype)
+    packed = np.zeros((slices, rows.shape[0], width + HALO), dtype)
     for s in range(slices):
-        packed[s, :, : SLICE + size - 1] = padded[:, s * SLICE : (s + 1) * SLICE + size - 1]
+        packed[s, :, : width + size - 1] = padded[:, s * width : (s + 1) * width + size - 1]
     return packed
 
 
@@ -113,9 +118,8 @@ def _advance_driven(row, reach, is_complex):
 
 
 @inlined
-def _advance(row, x, reach, is_complex, is_ring):
+def _advance(row, x0, reach, is_complex, is_ring):
     """h = lambda h + tau (w x + b), with one input for all units or one each from a ring."""
-    x0 = x[0]
     for i in range(reach):
         re, im = row[_STATE_RE, i], row[_STATE_IM, i]
         u = row[_SOURCE, i] if is_ring else x0
@@ -130,12 +134,12 @@ def _advance(row, x, reach, is_complex, is_ring):
 
 
 @inlined
-def _convolve(row, taps, mix_bias, is_complex):
+def _convolve(row, taps, mix_bias, width, is_complex):
     """Drive = Re(kernel * h + bias), `TAPS` taps a pass; the first one starts from the bias."""
     k0, k1, k2 = taps[0, 0], taps[0, 1], taps[0, 2]
     l0, l1, l2 = taps[1, 0], taps[1, 1], taps[1, 2]
     re, im = row[_STATE_RE], row[_STATE_IM]
-    for i in range(SLICE):
+    for i in range(width):
         total = mix_bias + k0 * re[i] + k1 * re[i + 1] + k2 * re[i + 2]
         if is_complex:
             total = total - l0 * im[i] - l1 * im[i + 1] - l2 * im[i + 2]
@@ -144,7 +148,7 @@ def _convolve(row, taps, mix_bias, is_complex):
         k0, k1, k2 = taps[0, j], taps[0, j + 1], taps[0, j + 2]
         l0, l1, l2 = taps[1, j], taps[1, j + 1], taps[1, j + 2]
         re, im = row[_STATE_RE, j:], row[_STATE_IM, j:]
-        for i in range(SLICE):
+        for i in range(width):
             total = row[_DRIVE_RE, i] + k0 * re[i] + k1 * re[i + 1] + k2 * re[i + 2]
             if is_complex:
                 total = total - l0 * im[i] - l1 * im[i + 1] - l2 * im[i + 2]
@@ -152,14 +156,14 @@ def _convolve(row, taps, mix_bias, is_complex):
 
 
 @inlined
-def _squash(row, z):
+def _squash(row, z, width):
     """z = tanh(drive), in a loop of its own: with the convolution it would run out of registers."""
     own = z.shape[0]
-    if own == SLICE:
-        for i in range(SLICE):
+    if own == width:
+        for i in range(width):
             z[i] = tanh(row[_DRIVE_RE, i])
     else:
-        for i in range(min((own + 15) // 16 * 16, SLICE)):
+        for i in range(min((own + 15) // 16 * 16, width)):
             row[_DRIVE_RE, i] = tanh(row[_DRIVE_RE, i])
         for i in range(own):
             z[i] = row[_DRIVE_RE, i]
@@ -174,31 +178,31 @@ def _write_raw(state, z):
 
 @called
 def _copy(target, rows):
-    """Copy rows of length ROW to the first rows of `target`."""
+    """Copy rows to the first rows of `target`."""
     for j in range(rows.shape[0]):
-        for i in range(ROW):
+        for i in range(rows.shape[1]):
             target[j, i] = rows[j, i]
 
 
 @called
 def _load(kept, state, begin, reach):
     """Put the states of a slice and its halo, units begin .. begin + reach, where it keeps them."""
-    for part in range(state.shape[1]):
-        for i in range(max(0, -begin), min(reach, state.shape[0] - begin)):
-            kept[part, i] = state[begin + i, part]
+    for i in range(max(0, -begin), min(reach, state.size - begin)):
+        kept[0, i] = state[begin + i].real
+        kept[1, i] = state[begin + i].imag
 
 
 @cache
-def layer_kernel(is_complex: bool, is_ring: bool) -> Any:
-    """Kernel for complex or real layers with ring or dense input weights.
+def layer_kernel(is_complex: bool, is_ring: bool, width: int) -> Any:
+    """Kernel for complex or real layers with ring or dense input weights, by slices of `width`.
 
     Arguments of the kernel (`B` series, `N` units)::
 
-        source (rows, columns)   input; the layer's features are columns column .. column + width
+        source (rows, columns)   input; the layer's features are columns column .. column + features
         source_rows, out_rows, steps_of (B,)   where each series begins, and how long it is
-        state, state_after (B, N, parts)   real and imaginary part, or the real part alone
+        state, state_after (B, N)   complex, or real for real layers
         out (rows, columns)      mixed states from out_column on; raw: real parts, then imaginary
-        packed (slices, 4 + 2 F, ROW)   from `pack`
+        packed (slices, 4 + 2 F, row)   from `pack`
         taps (2, K), mix_bias    the mixing kernel, K a multiple of TAPS; K = 0 means raw states
         left                     units the convolution reaches to the left
         everything               write every step; else only the last one, to the first row
@@ -206,38 +210,41 @@ def layer_kernel(is_complex: bool, is_ring: bool) -> Any:
         first .. stop, first_slice .. stop_slice    the series and slices to run
     """
 
+    length = width + HALO
+
     @kernel
     def run_layer(
-        source, source_rows, column, width, steps_of, state, state_after, out, out_rows,
+        source, source_rows, column, features, steps_of, state, state_after, out, out_rows,
         out_column, packed, taps, mix_bias, left, everything, block, first, stop, first_slice,
         stop_slice,
     ):  # fmt: skip
         units = state.shape[1]
         size = taps.shape[1]
         # Units advanced per slice: its own and the halo, in whole vectors.
-        reach = min((SLICE + max(size - 1, left) + 7) // 8 * 8, ROW)
-        row = np.zeros((_PARAMETERS + packed.shape[1], ROW), packed.dtype)
-        kept = np.zeros((stop_slice - first_slice, 2, ROW), packed.dtype)
+        reach = min((width + max(size - 1, left) + 7) // 8 * 8, length)
+        row = np.zeros((_PARAMETERS + packed.shape[1], length), packed.dtype)
+        kept = np.zeros((stop_slice - first_slice, 2, length), packed.dtype)
         loaded = -1
         for b in range(first, stop):
             start, to, steps = source_rows[b], out_rows[b], steps_of[b]
             for s in range(first_slice, stop_slice):
-                _load(kept[s - first_slice], state[b], s * SLICE - left, reach)
+                _load(kept[s - first_slice], state[b], s * width - left, reach)
             for t0 in range(0, steps, block):
                 for s in range(first_slice, stop_slice):
-                    a = s * SLICE
-                    own = min(SLICE, units - a)
+                    a = s * width
+                    own = min(width, units - a)
                     if loaded != s:
                         loaded = s
                         _copy(row[_PARAMETERS:], packed[s])
                     _copy(row, kept[s - first_slice])
                     for t in range(t0, min(t0 + block, steps)):
-                        x = source[start + t, column : column + width]
                         if is_ring:
+                            x = source[start + t, column : column + features]
                             _gather_ring(row, x, a - left, reach, units)
-                        if is_ring or width == 1:
-                            _advance(row, x, reach, is_complex, is_ring)
+                        if is_ring or features == 1:
+                            _advance(row, source[start + t, column], reach, is_complex, is_ring)
                         else:
+                            x = source[start + t, column : column + features]
                             _project(row, x, reach, is_complex)
                             _advance_driven(row, reach, is_complex)
                         if not everything and t < steps - 1:
@@ -245,8 +252,8 @@ def layer_kernel(is_complex: bool, is_ring: bool) -> Any:
                         r = to + t if everything else to
                         z = out[r, out_column + a : out_column + a + own]
                         if size:
-                            _convolve(row, taps, mix_bias, is_complex)
-                            _squash(row, z)
+                            _convolve(row, taps, mix_bias, width, is_complex)
+                            _squash(row, z, width)
                         else:
                             _write_raw(row[_STATE_RE, left:], z)
                             if is_complex:
@@ -255,8 +262,13 @@ def layer_kernel(is_complex: bool, is_ring: bool) -> Any:
                                 _write_raw(row[_STATE_IM, left:], z)
                     _copy(kept[s - first_slice], row[: _STATE_IM + 1])
             for s in range(first_slice, stop_slice):
-                for i in range(min(SLICE, units - s * SLICE)):
-                    for part in range(state.shape[2]):
-                        state_after[b, s * SLICE + i, part] = kept[s - first_slice, part, left + i]
+                mine = kept[s - first_slice]
+                for i in range(min(width, units - s * width)):
+                    if is_complex:
+                        state_after[b, s * width + i] = complex(
+                            mine[0, left + i], mine[1, left + i]
+                        )
+                    else:
+                        state_after[b, s * width + i] = mine[0, left + i]
 
     return run_layer

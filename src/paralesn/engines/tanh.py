@@ -22,7 +22,7 @@ from numba.extending import intrinsic, overload
 
 from paralesn.engines.compiler import FASTMATH, inlined
 
-_FORMATS = {  # type: (bits, mantissa bits, exponent of one)
+_FORMATS = {  # of a float: bits, mantissa bits, exponent of one
     types.float64: (64, 52, 1023),
     types.float32: (32, 23, 127),
 }

@@ -64,7 +64,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _count_parameters(self) -> int:
         """Number of parameters of the recurrence, as the paper counts them."""
 
-    def _check_precision(self, dtype: np.dtype) -> None:  # noqa: B027
+    def _check_precision(self, dtype: np.dtype) -> None:
         """Raise where rounding the drawn layers to `dtype` would break the reservoir."""
 
     # -- drawing ---------------------------------------------------------------------------------
@@ -128,9 +128,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     # -- running ---------------------------------------------------------------------------------
 
-    def run(
-        self, X: Any, state: State | Sequence[np.ndarray] | None = None
-    ) -> tuple[Any, State]:
+    def run(self, X: Any, state: State | Sequence[np.ndarray] | None = None) -> tuple[Any, State]:
         """States of every time step, and the state to go on from.
 
         Parameters
@@ -269,7 +267,8 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"x must be one time step, ({self.n_features_in_},) or (batch, "
                 f"{self.n_features_in_}), got shape {np.shape(x)}"
             )
-        if not math.isfinite(np.vdot(rows, rows)):  # cheap, but may overflow: look closely
+        flat = array if array.ndim == 1 else rows.ravel()
+        if not math.isfinite(flat.dot(flat)):  # cheap, but may overflow: look closely
             series.convert(np.asarray(x).reshape(count, 1, features), plan.real, "x")
         z = np.empty((count, plan.outputs), plan.real)
         after = plan.engine.step(plan.program, rows, self._start(plan, state, count, kind), z)
@@ -311,17 +310,13 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self._ensure_drawn(data.rows.shape[1])
         return data
 
-    def _run(
-        self, data: Series, state: State | Sequence[np.ndarray] | None
-    ) -> tuple[Any, State]:
+    def _run(self, data: Series, state: State | Sequence[np.ndarray] | None) -> tuple[Any, State]:
         plan = self._plan()
         before = self._start(plan, state, data.lengths.size, data.kind)
         out = plan.engine.empty((data.rows.shape[0], plan.outputs), plan.real)
         starts = data.starts()
         places = np.stack([starts, starts, data.lengths])
-        after = plan.engine.run(
-            plan.program, data.rows, places, before, out, n_jobs=self.n_jobs
-        )
+        after = plan.engine.run(plan.program, data.rows, places, before, out, n_jobs=self.n_jobs)
         return data.split(out), self._state(after, data.kind)
 
     def _start(
@@ -349,7 +344,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 "state must be None, a State returned by this model or a list of one array per "
                 f"layer ({len(plan.widths)}), got {type(state).__name__}"
             )
-        starts = []
+        starts: list[np.ndarray] = []
         for h, width in zip(layers, plan.widths, strict=True):
             expected = (width,) if kind is series.SINGLE else (count, width)
             name = "state of layer " + str(len(starts) + 1)

@@ -20,9 +20,10 @@ def integer(name: str, value: Any, least: int, most: int | None = None) -> int:
         expected = f"a whole number from {least} to {most}"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
         raise fail(name, value, expected, TypeError)
-    if value < least or (most is not None and value > most):
+    whole = int(value)
+    if whole < least or (most is not None and whole > most):
         raise fail(name, value, expected)
-    return int(value)
+    return whole
 
 
 def number(
