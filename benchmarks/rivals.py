@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from paralesn.reservoirs.diagonal import DiagonalLayer
+from paralesn import DiagonalLayer
 
 States = Callable[[], Any]
 

@@ -102,6 +102,32 @@ def test_the_number_of_threads_does_not_change_a_bit(layers, shape, dtype, rng):
             np.testing.assert_array_equal(h, expected)
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2, 3, 8])
+@pytest.mark.parametrize("concat", [False, True])
+@pytest.mark.parametrize("mixing", [False, True])
+@pytest.mark.parametrize("last", [False, True])
+def test_deep_runs_over_many_blocks(monkeypatch, n_jobs, concat, mixing, last, rng):
+    """Blocks of 16 steps: layers hand over, overlap and leave off where they should."""
+    from paralesn.engines import packed
+
+    monkeypatch.setattr(packed, "_CACHED_BYTES", 1)
+    monkeypatch.setattr(packed, "_LEAST_WORK", 1)
+    hyper = {"units": 150, "layers": 3, "concat": concat, "mixing": mixing, **LIVELY}
+    reference = pe.ParalESN(engine="reference", **hyper)
+    res = pe.ParalESN(n_jobs=n_jobs, **hyper)
+    for X in (rng.normal(size=(1500, 1)), [rng.normal(size=(n, 1)) for n in (33, 1, 100, 16, 70)]):
+        _, start = reference.run([x[:5] for x in X] if isinstance(X, list) else X[:5])
+        expected, state = reference.run(X, start)
+        if last:
+            final, after = res.last(X, start, return_state=True)
+            expected = np.stack([z[-1] for z in as_list(expected)]).reshape(final.shape)
+            assert largest_difference(final, expected) <= 1e-12
+        else:
+            states, after = res.run(X, start)
+            assert largest_difference(states, expected) <= 1e-12
+        assert largest_difference(list(after.layers), list(state.layers)) <= 1e-12
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_last_by_matrix_product_is_bit_identical_for_every_thread_count(dtype, rng):
     X = rng.normal(size=(1500, 50, 1))

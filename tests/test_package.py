@@ -1,6 +1,7 @@
 """The package as a user meets it: import, command line, wheel."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,19 @@ def test_import_is_light():
 
 def test_public_names_exist():
     assert all(hasattr(pe, name) for name in pe.__all__)
+
+
+def test_the_first_example_of_the_readme_runs(capsys):
+    example = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[0]
+    exec(example, {})
+    assert float(capsys.readouterr().out) < 1e-6
+
+
+def test_the_documented_longest_kernel_is_the_engines():
+    from paralesn.engines import diagonal
+    from paralesn.reservoirs import layers
+
+    assert layers.LONGEST_KERNEL == diagonal.LONGEST_KERNEL == 63
 
 
 def test_demo_prints_its_result_and_saves_a_picture(tmp_path):

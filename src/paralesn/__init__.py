@@ -2,7 +2,8 @@
 
 from importlib.metadata import version
 
-from paralesn.reservoirs.diagonal import DiagonalLayer, ParalESN
+from paralesn.reservoirs.diagonal import ParalESN
+from paralesn.reservoirs.layers import DiagonalLayer
 from paralesn.reservoirs.state import State
 
 __version__ = version("paralesn")

@@ -131,6 +131,55 @@ def for_each(function: Callable[[Item], None], items: Sequence[Item], threads: i
         raise errors[0]
 
 
+def wavefront(
+    function: Callable[[int, int], None], rows: int, columns: int, slots: int, threads: int
+) -> None:
+    """Call ``function(row, column)`` for every place of a grid, each row in order.
+
+    A place comes after the one below it, (row - 1, column), and at most `slots` columns before the
+    row above it, which reads what it leaves behind. Whoever is free takes the highest place that
+    may be done, so that one thread alone gets through as well.
+    """
+    done = [0] * rows
+    busy = [False] * rows
+    changed = threading.Condition()
+    failed = False
+
+    def next_row() -> int | None:
+        for row in reversed(range(rows)):
+            column = done[row]
+            fed = row == 0 or done[row - 1] > column
+            room = row == rows - 1 or column - done[row + 1] < slots
+            if column < columns and fed and room and not busy[row]:
+                return row
+        return None
+
+    def work(_: int) -> None:
+        nonlocal failed
+        while True:
+            with changed:
+                while (row := next_row()) is None:
+                    if failed or done[-1] == columns:
+                        return
+                    changed.wait()
+                if failed:
+                    return
+                busy[row] = True
+            try:
+                function(row, done[row])
+            except BaseException:
+                with changed:
+                    failed = True
+                    changed.notify_all()
+                raise
+            with changed:
+                busy[row] = False
+                done[row] += 1
+                changed.notify_all()
+
+    for_each(work, range(min(threads, rows)), threads)
+
+
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
     """Keep BLAS on the calling thread while we hand it pieces on threads of our own.

@@ -1,7 +1,6 @@
 """ParalESN: a reservoir with a diagonal linear recurrence, complex or real, shallow or deep."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from math import pi
 from typing import Any, Self
 
@@ -9,49 +8,13 @@ import numpy as np
 
 from paralesn.reservoirs import checks
 from paralesn.reservoirs.base import ENGINES, Reservoir
-
-LONGEST_KERNEL = 63  # what a slice of units and its halo leave room for
-
-
-@dataclass(frozen=True, eq=False)
-class DiagonalLayer:
-    """Drawn arrays of one layer; its recurrence is ``h = eigenvalues h + tau (w_in x + bias)``.
-
-    Attributes
-    ----------
-    eigenvalues : (N,)
-        Transition diagonal, leak folded in. All arrays are complex, or real for a real reservoir.
-    w_in : (N, F) dense, or (N,) ring
-        Ring: unit i reads unit (i - 1) mod width of the layer below.
-    bias : (N,)
-    tau : float
-    mix_kernel : (k,)
-        ``z[i] = tanh(Re(sum_j mix_kernel[j] h[i + j - (k - 1) // 2] + mix_bias))``, zero outside.
-    mix_bias : number
-    """
-
-    eigenvalues: np.ndarray
-    w_in: np.ndarray
-    bias: np.ndarray
-    tau: float
-    mix_kernel: np.ndarray
-    mix_bias: Any
-
-    def __post_init__(self) -> None:
-        arrays = ("eigenvalues", "w_in", "bias", "mix_kernel", "mix_bias")
-        kind: Any = complex
-        if not any(np.iscomplexobj(getattr(self, name)) for name in arrays):
-            kind = float
-        for name in arrays:
-            array = np.array(getattr(self, name), kind)
-            array.setflags(write=False)
-            object.__setattr__(self, name, array if array.ndim else array[()])
-
-
-# Hyperparameters of a layer, which `inter` may set anew for the layers after the first.
-_OF_A_LAYER = (
-    "rho", "theta", "tau", "input_scale", "bias_scale", "mix_scale", "mix_bias_scale", "mix_size",
-)  # fmt: skip
+from paralesn.reservoirs.layers import (
+    OF_A_LAYER,
+    DiagonalLayer,
+    check_hyperparameters,
+    checked,
+    draw_layer,
+)
 
 
 class ParalESN(Reservoir):
@@ -188,16 +151,16 @@ class ParalESN(Reservoir):
             raise checks.fail("device", self.device, f"None with engine={self.engine!r}")
         checks.jobs(self.n_jobs)
         self._real_dtype()
-        first = {name: getattr(self, name) for name in _OF_A_LAYER}
-        _check_layer(first, "")
+        first = {name: getattr(self, name) for name in OF_A_LAYER}
+        check_hyperparameters(first, "")
         if self.inter is not None:
             if not isinstance(self.inter, Mapping):
                 raise checks.fail("inter", self.inter, "None or a dict", TypeError)
-            unknown = sorted(set(map(str, self.inter)) - set(_OF_A_LAYER))
+            unknown = sorted(set(map(str, self.inter)) - set(OF_A_LAYER))
             if unknown:
-                expected = "a dict with keys among " + ", ".join(_OF_A_LAYER)
+                expected = "a dict with keys among " + ", ".join(OF_A_LAYER)
                 raise ValueError(f"inter must be {expected}, got the unknown {unknown[0]!r}")
-            _check_layer(first | dict(self.inter), "inter ")
+            check_hyperparameters(first | dict(self.inter), "inter ")
         given = self._given()
         if given is not None:
             self._check_given(given)
@@ -215,7 +178,7 @@ class ParalESN(Reservoir):
         if self.concat:
             share, rest = divmod(self.units, self.layers)
             widths = [share + rest] + [share] * (self.layers - 1)
-        first = {name: getattr(self, name) for name in _OF_A_LAYER}
+        first = {name: getattr(self, name) for name in OF_A_LAYER}
         later = first | dict(self.inter or {})
         drawn = []
         for depth, width in enumerate(widths):
@@ -268,7 +231,7 @@ class ParalESN(Reservoir):
         >>> res.run([1.0, 0.0, 0.0])[0].ravel()
         array([1.  , 0.5 , 0.25])
         """
-        layers = _checked_layers(layers)
+        layers = checked(layers)
         widths = [layer.eigenvalues.size for layer in layers]
         made = cls(
             units=sum(widths) if concat else widths[-1],
@@ -291,7 +254,7 @@ class ParalESN(Reservoir):
 
     def _check_given(self, given: tuple[DiagonalLayer, ...]) -> None:
         fresh = type(self)()
-        for name in (*_OF_A_LAYER, "inter", "seed"):
+        for name in (*OF_A_LAYER, "inter", "seed"):
             if getattr(self, name) != getattr(fresh, name):
                 raise ValueError(
                     f"{name} must be left alone in a reservoir made by from_layers, whose arrays "
@@ -306,97 +269,3 @@ class ParalESN(Reservoir):
         if given is not None:
             fresh._given_layers = given
         return fresh
-
-
-def _check_layer(hyper: Mapping[str, Any], prefix: str) -> None:
-    """Check the hyperparameters of one layer."""
-    checks.interval(f"{prefix}rho", hyper["rho"], least=0.0, most=1.0, open_right=True)
-    checks.interval(f"{prefix}theta", hyper["theta"])
-    checks.number(f"{prefix}tau", hyper["tau"], 0.0, 1.0, open_left=True)
-    for name in ("input_scale", "bias_scale", "mix_scale", "mix_bias_scale"):
-        checks.number(prefix + name, hyper[name], 0.0)
-    checks.integer(f"{prefix}mix_size", hyper["mix_size"], 1, LONGEST_KERNEL)
-
-
-def draw_layer(
-    rng: np.random.Generator,
-    width: int,
-    weights: tuple[int, ...],
-    *,
-    real: bool,
-    rho: tuple[float, float],
-    theta: tuple[float, float],
-    tau: float,
-    input_scale: float,
-    bias_scale: float,
-    mix_scale: float,
-    mix_bias_scale: float,
-    mix_size: int,
-) -> DiagonalLayer:
-    """Draw one layer of `width` units whose input weights have the shape `weights`.
-
-    Each quantity has a random stream of its own, so that changing one hyperparameter leaves the
-    others' draws as they were.
-    """
-    entropy = [int(word) for word in rng.integers(0, 2**32, size=4)]
-    streams = map(np.random.default_rng, np.random.SeedSequence(entropy).spawn(6))
-    radii, phases, inputs, biases, kernels, mix_biases = streams
-
-    def symmetric(stream: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-        part = stream.uniform(-1.0, 1.0, shape)
-        return part if real else part + 1j * stream.uniform(-1.0, 1.0, shape)
-
-    radius = radii.uniform(rho[0], rho[1], width)
-    if real:
-        spectrum = radius * np.where(phases.random(width) < 0.5, -1.0, 1.0)
-    else:
-        spectrum = radius * np.exp(1j * phases.uniform(theta[0], theta[1], width))
-    eigenvalues = (1.0 - tau) + tau * spectrum
-    scale = input_scale * np.sqrt(np.maximum(0.0, 1.0 - np.abs(eigenvalues) ** 2))
-    return DiagonalLayer(
-        eigenvalues=eigenvalues,
-        w_in=symmetric(inputs, weights) * scale.reshape(-1, *[1] * (len(weights) - 1)),
-        bias=bias_scale * symmetric(biases, (width,)),
-        tau=float(tau),
-        mix_kernel=mix_scale * symmetric(kernels, (mix_size,)),
-        mix_bias=mix_bias_scale * symmetric(mix_biases, (1,))[0],
-    )
-
-
-def _checked_layers(layers: Iterable[DiagonalLayer]) -> tuple[DiagonalLayer, ...]:
-    """Check given layers: kinds, shapes, finite values, eigenvalues inside the unit circle."""
-    layers = tuple(layers) if isinstance(layers, Iterable) else (layers,)
-    if not layers or not all(isinstance(layer, DiagonalLayer) for layer in layers):
-        raise TypeError("layers must be a list of at least one DiagonalLayer")
-    below = 0
-    for depth, layer in enumerate(layers, 1):
-        here = f"of layer {depth}"
-        units = layer.eigenvalues.size
-        if layer.eigenvalues.ndim != 1 or not units:
-            raise ValueError(f"eigenvalues {here} must be (N,), got {layer.eigenvalues.shape}")
-        if np.iscomplexobj(layer.eigenvalues) != np.iscomplexobj(layers[0].eigenvalues):
-            raise TypeError(f"arrays {here} must be complex or real as those of the first layer")
-        expected = f"({units},) or ({units}, {below})" if below else f"({units}, features)"
-        width = layer.w_in.shape[1] if layer.w_in.ndim == 2 else 0
-        fits = layer.w_in.shape[:1] == (units,) and layer.w_in.ndim <= 2
-        if not fits or (width not in (0, below) if below else width == 0):
-            raise ValueError(f"w_in {here} must have shape {expected}, got {layer.w_in.shape}")
-        if layer.bias.shape != (units,):
-            raise ValueError(f"bias {here} must have shape {(units,)}, got {layer.bias.shape}")
-        size = layer.mix_kernel.size
-        if layer.mix_kernel.ndim != 1 or not 1 <= size <= LONGEST_KERNEL:
-            shape = layer.mix_kernel.shape
-            raise ValueError(f"mix_kernel {here} must be (k,), k from 1 to 63, got {shape}")
-        checks.number(f"tau {here}", layer.tau, 0.0, 1.0, open_left=True)
-        for name in ("eigenvalues", "w_in", "bias", "mix_kernel", "mix_bias"):
-            if not np.isfinite(getattr(layer, name)).all():
-                raise ValueError(f"{name} {here} must be finite, got NaN or infinity")
-        radius = np.abs(layer.eigenvalues)
-        if not (radius < 1).all():
-            worst = int(radius.argmax())
-            raise ValueError(
-                f"eigenvalues {here} must lie inside the unit circle (the echo state property "
-                f"needs |eigenvalue| < 1), got |eigenvalues[{worst}]| = {radius[worst]:.17g}"
-            )
-        below = units
-    return layers
