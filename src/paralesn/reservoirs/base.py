@@ -2,10 +2,10 @@
 
 import hashlib
 import importlib
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields
+from math import isfinite
 from types import ModuleType
 from typing import Any, NamedTuple, Self
 
@@ -267,8 +267,8 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"x must be one time step, ({self.n_features_in_},) or (batch, "
                 f"{self.n_features_in_}), got shape {np.shape(x)}"
             )
-        flat = array if array.ndim == 1 else rows.ravel()
-        if not math.isfinite(flat.dot(flat)):  # cheap, but may overflow: look closely
+        few = rows.size <= 32  # then Python is faster than two calls of NumPy
+        if not (all(map(isfinite, rows.ravel().tolist())) if few else np.isfinite(rows).all()):
             series.convert(np.asarray(x).reshape(count, 1, features), plan.real, "x")
         z = np.empty((count, plan.outputs), plan.real)
         after = plan.engine.step(plan.program, rows, self._start(plan, state, count, kind), z)
