@@ -8,7 +8,15 @@ from functools import lru_cache
 import numpy as np
 
 from paralesn.engines import deep, response, threads
-from paralesn.engines.packed import Place, Program, advance_layer, buffers, empty, prepare
+from paralesn.engines.packed import (
+    Place,
+    Program,
+    advance_layer,
+    buffers,
+    empty,
+    prepare,
+    run_layer,
+)
 
 __all__ = ["Program", "empty", "last", "prepare", "run", "step"]
 
@@ -60,11 +68,17 @@ def step(
 ) -> tuple[np.ndarray, ...]:
     """Advance every series, a row of `x` and of `out`, by one step on the calling thread."""
     after = tuple([np.empty_like(h) for h in state])
-    count, depths = x.shape[0], len(program.layers)
+    count = x.shape[0]
     rows, ones = _one_step(count)
     source, target = Place(x, rows, 0), Place(out, rows, 0)
-    spare = buffers(program, count, 1, 2) if depths > 1 else (target, target)
-    for depth in range(depths):
+    if len(program.layers) == 1:
+        layer, features, mixing = program.layers[0], x.shape[1], program.mixing
+        run_layer(
+            program, layer, source, features, ones, state[0], after[0], target, True, mixing, 1
+        )
+        return after
+    spare = buffers(program, count, 1, 2)
+    for depth in range(len(program.layers)):
         source = advance_layer(
             program, depth, source, ones, state[depth], after[depth], target, False,
             spare[depth % 2], 1,

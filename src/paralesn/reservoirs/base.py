@@ -356,8 +356,8 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return tuple(starts)
 
     def _state(self, after: tuple[np.ndarray, ...], kind: str) -> State:
-        if kind == series.SINGLE:
-            after = tuple(h[0] for h in after)
+        if kind is series.SINGLE:
+            after = tuple([h[0] for h in after])
         return State(after, self._origin)
 
 
