@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks import rivals
+from benchmarks.contestant import NAMES, race
 from benchmarks.timing import Report, medians
 from paralesn import ParalESN
 
@@ -32,37 +33,14 @@ def _series(steps: int) -> np.ndarray:
 
 def whole_states(report: Report) -> None:
     """All states of one series: rivals and ours with all cores."""
-    for units, wanted in (
-        (128, {"reservoirpy ESN": 60, "NumPy ESN loop": 20, "PyTorch scan": 25}),
-        (1024, {"PyTorch scan": 60}),
+    for units, names, wanted in (
+        (128, NAMES, {"reservoirpy ESN": 60, "NumPy ESN loop": 20, "PyTorch scan": 25}),
+        (1024, NAMES[:3], {"PyTorch scan": 60}),
     ):
-        x = _series(5000)
-        ours = ParalESN(units=units)
-        ours.run(x)
-        layer = ours.layers_[0]
-        contestants: dict[str, rivals.States] = {
-            "ours": partial(ours.run, x),
-            "PyTorch scan": rivals.torch_scan(x, layer),
-            "JAX associative_scan": rivals.jax_scan(x, layer),
-        }
-        if units == 128:
-            contestants["reservoirpy ESN"] = rivals.reservoirpy_esn(x, units)
-            contestants["NumPy ESN loop"] = rivals.numpy_esn(x, units)
-            _check_agreement(ours, x, contestants)
-        seconds = medians(contestants, rounds=15)
-        for name in contestants:
-            if name != "ours":
-                claim = f"states N={units} T=5000 float64, against {name}"
-                report.ratio(claim, seconds["ours"], seconds[name], wanted.get(name))
-
-
-def _check_agreement(ours: ParalESN, x: np.ndarray, contestants: dict[str, rivals.States]) -> None:
-    """Rivals that do the same job must give the same states, or the race means nothing."""
-    expected = ours.run(x)[0]
-    for name in ("PyTorch scan", "JAX associative_scan"):
-        difference = np.abs(np.asarray(contestants[name]()) - expected).max()
-        if difference > 1e-4:
-            raise AssertionError(f"{name} computes something else: difference {difference}")
+        seconds = race(names, units, steps=5000, rounds=15)
+        for name in names[1:]:
+            claim = f"states N={units} T=5000 float64, against {name}"
+            report.ratio(claim, seconds["ours"], seconds[name], wanted.get(name))
 
 
 def one_thread(report: Report) -> None:

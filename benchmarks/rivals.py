@@ -32,35 +32,50 @@ def numpy_esn(x: np.ndarray, units: int) -> States:
 
 
 def torch_scan(x: np.ndarray, layer: DiagonalLayer) -> States:
-    """The published way: recursive associative scan in complex64, then the mixing convolution."""
+    """The published way: recursive scan in complex64 over a batch by vmap, then the convolution.
+
+    As there, eigenvalues are tiled over time, both factors are scanned, and halves are interleaved
+    by concatenating, padding, stacking and flattening.
+    """
     import torch
 
-    def scan(a: Any, b: Any) -> tuple[Any, Any]:  # (T, N) each
-        steps = a.shape[0]
-        if steps < 2:
-            return a, b
-        even_a, even_b, odd_a, odd_b = a[:-1:2], b[:-1:2], a[1::2], b[1::2]
-        done_a, done_b = scan(even_a * odd_a, odd_a * even_b + odd_b)
-        out_a, out_b = torch.empty_like(a), torch.empty_like(b)
-        out_a[0], out_b[0] = a[0], b[0]
-        out_a[1::2], out_b[1::2] = done_a, done_b
-        rest = (steps - 1) // 2
-        out_a[2::2] = a[2::2] * done_a[:rest]
-        out_b[2::2] = a[2::2] * done_b[:rest] + b[2::2]
-        return out_a, out_b
+    def combine(first: Any, second: Any) -> Any:
+        return second[0] * first[0], torch.addcmul(second[1], second[0], first[1])
 
-    inputs = torch.tensor(x, dtype=torch.complex64)
-    eigenvalues = torch.tensor(layer.eigenvalues, dtype=torch.complex64)
-    w_in = torch.tensor(layer.w_in, dtype=torch.complex64)
-    bias = torch.tensor(layer.bias, dtype=torch.complex64)
-    kernel = torch.tensor(layer.mix_kernel, dtype=torch.complex64)[None, None]
+    def interleave(even: Any, odd: Any) -> Any:
+        steps = even.shape[0] + odd.shape[0]
+        if even.shape[0] > odd.shape[0]:
+            odd = torch.nn.functional.pad(odd, (0, 0, 0, 1))
+        return torch.stack([even, odd], dim=1).flatten(0, 1)[:steps]
+
+    def scan(elements: Any) -> Any:  # (T, N) each
+        steps = elements[0].shape[0]
+        if steps < 2:
+            return elements
+        odd = scan(combine([e[:-1:2] for e in elements], [e[1::2] for e in elements]))
+        if steps == 2:
+            even = [e[:1] for e in elements]
+        else:
+            shorter = [e[: (steps - 1) // 2] for e in odd]
+            combined = combine(shorter, [e[2::2] for e in elements])
+            even = [torch.cat([e[:1], c]) for e, c in zip(elements, combined, strict=True)]
+        return [interleave(e, o) for e, o in zip(even, odd, strict=True)]
+
+    def tensor(array: Any) -> Any:
+        return torch.tensor(array, dtype=torch.complex64)
+
+    inputs, eigenvalues, w_in = tensor(x[None]), tensor(layer.eigenvalues), tensor(layer.w_in.T)
+    bias, kernel = tensor(layer.bias), tensor(layer.mix_kernel)[None, None]
+    mix_bias = tensor(layer.mix_bias)[None]
 
     def states() -> Any:
         with torch.no_grad():
-            drive = layer.tau * (inputs @ w_in.T + bias)
-            _, h = scan(eigenvalues.expand_as(drive), drive)
-            mixed = torch.nn.functional.conv1d(h[:, None], kernel, padding="same")[:, 0]
-            return torch.tanh(mixed.real + float(layer.mix_bias.real))
+            decay = eigenvalues.tile(inputs.shape[1], 1)
+            drive = layer.tau * (inputs @ w_in + bias)
+            h = torch.vmap(lambda one: scan([decay, one])[1])(drive)
+            rows = h.view(-1, 1, h.shape[-1])
+            mixed = torch.nn.functional.conv1d(rows, kernel, mix_bias, padding="same")
+            return torch.tanh(mixed.view(h.shape).real)[0]
 
     return states
 

@@ -8,12 +8,12 @@ from functools import lru_cache
 import numpy as np
 
 from paralesn.engines import deep, response, threads
+from paralesn.engines.memory import empty
 from paralesn.engines.packed import (
     Place,
     Program,
     advance_layer,
     buffers,
-    empty,
     prepare,
     run_layer,
 )

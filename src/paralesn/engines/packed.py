@@ -1,12 +1,12 @@
 """Layers packed for their kernels, and how one of them is run over a block of steps."""
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from paralesn.engines import threads
 from paralesn.engines.diagonal import TAPS, layer_kernel, pack, slice_width
+from paralesn.engines.memory import empty
 
 _CACHED_BYTES = 1 << 19  # what a block of states may take to stay in a core's cache
 _LEAST_WORK = 1 << 17  # unit-steps worth a task of their own: a fraction of a millisecond
@@ -71,14 +71,6 @@ def prepare(layers: tuple[Any, ...], concat: bool, mixing: bool, dtype: np.dtype
     widest = max(layer.units for layer in packed)
     block = min(max(_CACHED_BYTES // (widest * dtype.itemsize), 16), 4096)
     return Program(tuple(packed), layers, concat, mixing, dtype, widest, block)
-
-
-def empty(shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
-    """Uninitialised array that begins at a cache line, so that slices of units do not share one."""
-    size = math.prod(shape) * dtype.itemsize
-    memory = np.empty(size + 64, np.uint8)
-    offset = -memory.__array_interface__["data"][0] % 64
-    return memory[offset : offset + size].view(dtype).reshape(shape)
 
 
 def buffers(program: Program, count: int, block: int, how_many: int) -> tuple[Place, ...]:
