@@ -70,6 +70,10 @@ def test_combinations_of_hyperparameters():
         pe.ParalESN(rho=(1 - 1e-9, 1 - 1e-9), theta=(0, 0), dtype="float32").run(GOOD)
     with pytest.raises(ValueError, match="n_jobs must be None"):
         pe.ParalESN().fit(GOOD).set_params(n_jobs=0).run(GOOD)
+    used = pe.ParalESN()
+    used.run(GOOD)
+    with pytest.raises(ValueError, match="n_jobs must be None"):
+        used.set_params(n_jobs=0).run(GOOD)
 
 
 @pytest.mark.parametrize(

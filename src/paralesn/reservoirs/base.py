@@ -286,7 +286,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return np.dtype(checks.choice("dtype", _dtype_name(self.dtype), ("float32", "float64")))
 
     def _plan(self) -> _Plan:
-        key = (self.engine, self.dtype, self.concat, self.mixing)
+        key = (self.engine, self.dtype, self.concat, self.mixing, self.n_jobs)
         plan = self._plans.get(key)
         if plan is None:
             self._check_hyperparameters()
