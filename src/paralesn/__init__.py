@@ -2,10 +2,11 @@
 
 from importlib.metadata import version
 
+from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.diagonal import ParalESN
 from paralesn.reservoirs.layers import DiagonalLayer
 from paralesn.reservoirs.state import State
 
 __version__ = version("paralesn")
 
-__all__ = ["DiagonalLayer", "ParalESN", "State", "__version__"]
+__all__ = ["DiagonalLayer", "ParalESN", "Ridge", "State", "__version__"]

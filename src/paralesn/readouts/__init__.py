@@ -1,0 +1,1 @@
+"""Readouts: what is trained, in one pass over blocks of states."""

@@ -1,0 +1,372 @@
+"""Ridge regression that digests blocks, merges, forgets, and solves for every alpha at once."""
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy.linalg import svd
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    check_is_fitted,
+    validate_data,
+)
+
+from paralesn.readouts import factor as factors
+
+_EPS = np.finfo(float).eps
+_ROWS = 8192  # rows digested at a time
+
+
+class _Solution(NamedTuple):
+    """All alphas at once, for standardised states; (alphas, features, targets) and so on."""
+
+    coefs: np.ndarray
+    intercepts: np.ndarray
+    gcv: np.ndarray
+
+
+class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    r"""Linear readout with an l2 penalty, trained in one pass, the penalty chosen from several.
+
+    Minimises :math:`\|y - Z w - b\|^2 + \alpha \|w\|^2` over standardised states Z (zero mean, unit
+    variance, ddof 0) with a free intercept b. All it keeps of the data is the triangular factor of
+    the rows [1, z, y]: means, standard deviations, the solution for every alpha and the training
+    error come out of it, and two such factors merge into one.
+
+    alpha = 0 is the minimum-norm least-squares solution; singular values of the standardised states
+    below ``eps * max(n, p)`` times the largest count as zero. A state without variance gets the
+    coefficient zero.
+
+    Parameters
+    ----------
+    alphas : sequence of float
+        Penalties to choose from.
+    per_target : bool
+        Choose one alpha per target instead of one for all.
+    nan_targets : "error" or "omit"
+        With "omit", a row whose target is NaN is left out for that target only.
+
+    Attributes
+    ----------
+    coef_ : array (features,) or (targets, features)
+        For the states as they come, not standardised.
+    intercept_ : float or array (targets,)
+    alpha_ : float, or array (targets,) with `per_target`
+    scores_ : array (alphas, targets)
+        What alpha was chosen by: the generalised cross-validation error, or the mean squared error
+        on the validation data, divided by the target's variance. Lower is better.
+    mean_, scale_ : arrays (features,)
+        Mean and standard deviation of the states.
+    n_samples_seen_ : int
+
+    Examples
+    --------
+    >>> import numpy as np, paralesn as pe
+    >>> rng = np.random.default_rng(0)
+    >>> Z = rng.normal(size=(500, 3))
+    >>> y = Z @ [1.0, 2.0, 0.0] + 5
+    >>> first, second = pe.Ridge([0]).partial_fit(Z[:200], y[:200]), pe.Ridge([0])
+    >>> both = first.merge(second.partial_fit(Z[200:], y[200:]))
+    >>> both.coef_.round(6) + 0, round(float(both.intercept_), 6)
+    (array([1., 2., 0.]), 5.0)
+    """
+
+    def __init__(
+        self,
+        alphas: Sequence[float] = (0, 0.01, 0.1, 1, 10, 100),
+        *,
+        per_target: bool = False,
+        nan_targets: str = "error",
+    ) -> None:
+        self.alphas = alphas
+        self.per_target = per_target
+        self.nan_targets = nan_targets
+
+    # -- digesting -------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        validation: tuple[Any, Any] | None = None,
+    ) -> Self:
+        """Fit to states X (n, features) and targets y (n,) or (n, targets).
+
+        Parameters
+        ----------
+        sample_weight : array (n,), optional
+            Non-negative weights of the rows.
+        validation : (X, y), optional
+            Data to choose alpha by, instead of generalised cross-validation.
+        """
+        for name in ("_factors", "n_features_in_", "_validation", "_solved"):
+            if hasattr(self, name):
+                delattr(self, name)
+        self.partial_fit(X, y, sample_weight)
+        if validation is not None:
+            try:
+                X_held, y_held = validation
+            except (TypeError, ValueError):
+                raise ValueError("validation must be None or a pair (X, y)") from None
+            X_held = validate_data(self, X_held, reset=False, dtype=_FLOATS)
+            y_held = self._targets(y_held)[0]
+            if y_held.shape != (X_held.shape[0], self._n_targets):
+                raise ValueError(
+                    f"validation must hold {X_held.shape[0]} rows of {self._n_targets} targets, "
+                    f"got y of shape {y_held.shape}"
+                )
+            self._validation = X_held, y_held
+        self._solution()
+        if validation is not None:
+            del self._validation
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Add a block of rows to what was seen so far."""
+        self._check_parameters()
+        first = not hasattr(self, "_factors")
+        X = validate_data(self, X, reset=first, dtype=_FLOATS)
+        y, flat = self._targets(y)
+        if y.shape[0] != X.shape[0]:
+            raise ValueError(f"y must have as many rows as X ({X.shape[0]}), got {y.shape[0]}")
+        if first:
+            self._flat, self._n_targets, self.n_samples_seen_ = flat, y.shape[1], 0
+            omit = self.nan_targets == "omit"
+            self._groups = [[t] for t in range(y.shape[1])] if omit else [list(range(y.shape[1]))]
+            self._factors: list[np.ndarray | None] = [None] * len(self._groups)
+            self._first_row, self._constant = X[0].astype(float), np.ones(X.shape[1], bool)
+        elif y.shape[1] != self._n_targets:
+            raise ValueError(f"y must have {self._n_targets} targets as before, got {y.shape[1]}")
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+            weight = np.sqrt(weight)
+        for start in range(0, X.shape[0], _ROWS):
+            cut = slice(start, start + _ROWS)
+            self._digest(X[cut], y[cut], None if weight is None else weight[cut])
+        self._watch_constants(X)
+        self.n_samples_seen_ += X.shape[0]
+        self._solved: _Solution | None = None
+        return self
+
+    def _watch_constants(self, X: np.ndarray) -> None:
+        """Keep track of the states that never changed; look closely only where a glance agrees."""
+        glance = X[[0, X.shape[0] // 2, -1]] == self._first_row
+        self._constant &= glance.all(axis=0)
+        (same,) = np.nonzero(self._constant)
+        self._constant[same] = (X[:, same] == self._first_row[same]).all(axis=0)
+
+    def _digest(self, X: np.ndarray, y: np.ndarray, root_weight: np.ndarray | None) -> None:
+        """Absorb the rows [1, z, y], one factor for each group of targets."""
+        p = X.shape[1]
+        for g, targets in enumerate(self._groups):
+            known = slice(None)
+            if self.nan_targets == "omit":
+                known = ~np.isnan(y[:, targets[0]])
+
+            def rows(known: Any = known, targets: list[int] = targets) -> np.ndarray:
+                states = X[known]
+                block = np.empty((states.shape[0], 1 + p + len(targets)))
+                block[:, 0] = 1.0
+                block[:, 1 : p + 1] = states
+                block[:, p + 1 :] = y[known][:, targets]
+                if root_weight is not None:
+                    block *= root_weight[known, None]
+                return block
+
+            if self.nan_targets != "omit" or known.any():  # type: ignore[attr-defined]
+                self._factors[g] = factors.absorb(self._factors[g], rows)
+
+    def merge(self, other: "Ridge") -> Self:
+        """Add everything another readout has seen; it is left as it was."""
+        check_is_fitted(self, "n_features_in_")
+        if not isinstance(other, Ridge):
+            raise TypeError(f"other must be a Ridge, got {type(other).__name__}")
+        check_is_fitted(other, "n_features_in_")
+        mine = (self.n_features_in_, self._n_targets, len(self._groups))
+        theirs = (other.n_features_in_, other._n_targets, len(other._groups))
+        if mine != theirs:
+            raise ValueError(
+                "other must have seen as many features and targets, with the same nan_targets: "
+                f"expected {mine[:2]}, got {theirs[:2]}"
+            )
+        for g, (a, b) in enumerate(zip(self._factors, other._factors, strict=True)):
+            self._factors[g] = (
+                factors.stack(a, b)
+                if a is not None and b is not None
+                else (a if b is None else b.copy())
+            )
+        self._constant &= other._constant & (self._first_row == other._first_row)
+        self.n_samples_seen_ += other.n_samples_seen_
+        self._solved = None
+        return self
+
+    def forget(self, factor: float) -> Self:
+        """Multiply the weight of everything seen so far by `factor` in (0, 1].
+
+        Called before every `partial_fit`, this is recursive least squares with forgetting.
+        """
+        check_is_fitted(self, "n_features_in_")
+        if isinstance(factor, bool) or not isinstance(factor, Real) or not 0 < factor <= 1:
+            raise ValueError(f"factor must be a number in (0, 1], got {factor!r}")
+        root = float(factor) ** 0.5
+        self._factors = [None if f is None else f * root for f in self._factors]
+        self._solved = None
+        return self
+
+    # -- solving ---------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predictions for states X (n, features): (n,) or (n, targets)."""
+        check_is_fitted(self, "n_features_in_")
+        X = validate_data(self, X, reset=False, dtype=_FLOATS)
+        return X @ np.asarray(self.coef_).T + self.intercept_
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Coefficients of the chosen alpha, (features,) or (targets, features)."""
+        coefs = self._chosen(self._solution().coefs).T
+        return coefs[0] if self._flat else coefs
+
+    @property
+    def intercept_(self) -> Any:
+        """Intercepts of the chosen alpha."""
+        intercepts = self._chosen(self._solution().intercepts[:, None])[0]
+        return float(intercepts[0]) if self._flat else intercepts
+
+    @property
+    def alpha_(self) -> Any:
+        """The chosen alpha; with `per_target`, one for each."""
+        self._solution()
+        alphas = np.asarray(self.alphas, float)
+        return alphas[self._best] if self.per_target else float(alphas[self._best[0]])
+
+    @property
+    def scores_(self) -> np.ndarray:
+        """What alpha was chosen by, (alphas, targets)."""
+        self._solution()
+        return self._scores
+
+    @property
+    def mean_(self) -> np.ndarray:
+        """Mean of the states."""
+        self._solution()
+        return self._mean
+
+    @property
+    def scale_(self) -> np.ndarray:
+        """Standard deviation of the states."""
+        self._solution()
+        return self._scale
+
+    def _chosen(self, values: np.ndarray) -> np.ndarray:
+        """Of (alphas, k, targets) what belongs to each target's alpha: (k, targets)."""
+        return np.stack([values[a, :, t] for t, a in enumerate(self._best)], axis=-1)
+
+    def _solution(self) -> _Solution:
+        """Solve if anything was seen since the last time, and choose alpha."""
+        if not hasattr(self, "_factors"):
+            raise AttributeError("this Ridge was not fitted yet")
+        if self._solved is None:
+            p, alphas = self.n_features_in_, np.asarray(self.alphas, float)
+            shape = len(alphas), p, self._n_targets
+            solved = _Solution(np.zeros(shape), np.zeros(shape[::2]), np.zeros(shape[::2]))
+            for targets, factor in zip(self._groups, self._factors, strict=True):
+                if factor is None:
+                    raise ValueError(f"y must hold a number for target {targets[0]}, got only NaN")
+                part, self._mean, self._scale = _solve(
+                    factor, self._constant, alphas, self.n_samples_seen_
+                )
+                for mine, new in zip(solved, part, strict=True):
+                    mine[..., targets] = new
+            self._solved = solved
+            self._choose(solved)
+        return self._solved
+
+    def _choose(self, solved: _Solution) -> None:
+        self._scores = solved.gcv
+        held = getattr(self, "_validation", None)
+        if held is not None:
+            X, y = held
+            variance = np.nanvar(y, axis=0)
+            variance[variance == 0] = 1.0
+            errors = [
+                np.nanmean((X @ coefs + intercepts - y) ** 2, axis=0) / variance
+                for coefs, intercepts in zip(solved.coefs, solved.intercepts, strict=True)
+            ]
+            self._scores = np.array(errors)
+        if self.per_target:
+            self._best = self._scores.argmin(axis=0)
+        else:
+            self._best = np.full(self._n_targets, self._scores.mean(axis=1).argmin())
+
+    # -- checks ----------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        alphas = self.alphas
+        if isinstance(alphas, (str, Real)) or not np.size(alphas):
+            raise ValueError(f"alphas must be a sequence of at least one number, got {alphas!r}")
+        for alpha in np.asarray(alphas).ravel().tolist():
+            if not isinstance(alpha, (int, float)) or not 0 <= alpha < np.inf:
+                raise ValueError(f"alphas must be finite and not negative, got {alpha!r}")
+        if not isinstance(self.per_target, (bool, np.bool_)):
+            raise ValueError(f"per_target must be True or False, got {self.per_target!r}")
+        if self.nan_targets not in ("error", "omit"):
+            raise ValueError(f"nan_targets must be 'error' or 'omit', got {self.nan_targets!r}")
+
+    def _targets(self, y: Any) -> tuple[np.ndarray, bool]:
+        """Targets as (n, targets), and whether they came flat."""
+        finite: Any = "allow-nan" if self.nan_targets == "omit" else True
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        array = check_array(
+            y, ensure_2d=False, dtype=float, ensure_all_finite=finite, input_name="y"
+        )
+        if array.ndim not in (1, 2):
+            raise ValueError(f"y must be (n,) or (n, targets), got shape {array.shape}")
+        return array.reshape(array.shape[0], -1), array.ndim == 1
+
+
+_FLOATS = (np.float64, np.float32)
+
+
+def _solve(
+    factor: np.ndarray, constant: np.ndarray, alphas: np.ndarray, seen: int
+) -> tuple[_Solution, np.ndarray, np.ndarray]:
+    """Solutions for all alphas from the factor of [1, z, y], and the states' mean and scale."""
+    p = constant.size
+    weight = factor[0, 0] ** 2  # number of rows, or sum of their weights
+    mean = factor[0, 1 : p + 1] / factor[0, 0]
+    y_mean = factor[0, p + 1 :] / factor[0, 0]
+    centred, cross = factor[1 : p + 1, 1 : p + 1], factor[1 : p + 1, p + 1 :]
+    rest = (factor[p + 1 :, p + 1 :] ** 2).sum(axis=0)
+    norm = np.sqrt((centred**2).sum(axis=0))
+    scale = norm / np.sqrt(weight)
+    # Besides states that never changed: what rounding makes of a mean is no variance either.
+    varies = ~constant & (norm > 8 * _EPS * np.sqrt(weight * p) * np.abs(mean))
+    varies &= norm > factors.NOTHING
+    scale = np.where(varies, scale, 0.0)
+    inverse = np.divide(1.0, scale, out=np.zeros(p), where=varies)
+
+    u, s, vt = svd(centred * inverse, check_finite=False)
+    d = u.T @ cross
+    live = s > _EPS * max(seen, p) * s[0] if s.size else np.zeros(0, bool)
+    variance = ((cross**2).sum(axis=0) + rest) / weight
+    variance = np.where(variance > 0, variance, 1.0)
+    coefs, intercepts, gcv = [], [], []
+    for alpha in alphas:
+        keep = live if alpha == 0 else s > 0
+        safe = np.where(keep, s, 1.0)
+        shrink = np.where(keep, safe**2 / (safe**2 + alpha), 0.0)
+        coef = inverse[:, None] * (vt.T @ ((shrink / safe)[:, None] * d))
+        residual = (((1.0 - shrink)[:, None] * d) ** 2).sum(axis=0) + rest
+        freedom = weight - 1.0 - shrink.sum()
+        error = weight * residual / freedom**2 if freedom > 1e-9 * weight else np.inf * variance
+        coefs.append(coef)
+        intercepts.append(y_mean - mean @ coef)
+        gcv.append(error / variance)
+    return _Solution(np.array(coefs), np.array(intercepts), np.array(gcv)), mean, scale
