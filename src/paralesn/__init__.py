@@ -2,6 +2,7 @@
 
 from importlib.metadata import version
 
+from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.diagonal import ParalESN
 from paralesn.reservoirs.layers import DiagonalLayer
@@ -9,4 +10,4 @@ from paralesn.reservoirs.state import State
 
 __version__ = version("paralesn")
 
-__all__ = ["DiagonalLayer", "ParalESN", "Ridge", "State", "__version__"]
+__all__ = ["DiagonalLayer", "ParalESN", "ReservoirRegressor", "Ridge", "State", "__version__"]

@@ -1,0 +1,1 @@
+"""Estimators: a reservoir and a readout together, for a task."""

@@ -1,0 +1,213 @@
+"""Regression over time: a target for every time step."""
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_is_fitted
+
+from paralesn.estimators.targets import Layout, layout, restore, targets_for
+from paralesn.readouts.ridge import Ridge
+from paralesn.reservoirs import checks, series
+from paralesn.reservoirs.base import Reservoir
+from paralesn.reservoirs.diagonal import ParalESN
+from paralesn.reservoirs.state import State
+
+_ROWS = 8192  # time steps whose states exist at a time
+
+
+class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """Predict a target at every time step from the input up to it.
+
+    Rows are time steps: the states of the reservoir are read out at each of them. One series, a
+    batch or a ragged list of series will do. Training and prediction need the memory of a block
+    of states, however long the series, where the readout is a `Ridge`.
+
+    Parameters
+    ----------
+    reservoir : reservoir, optional
+        Default ``ParalESN()``.
+    readout : regressor, optional
+        Default ``Ridge()``. Any other scikit-learn regressor is given all states at once.
+    washout : int
+        Time steps at the start of each series that are not learnt from.
+
+    Attributes
+    ----------
+    reservoir_, readout_ : the fitted ones
+    state_ : State
+        Where the reservoir stood at the end of training; hand it to `predict` to go on from there.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np, paralesn as pe
+    >>> x = np.sin(np.arange(1001) / 5)
+    >>> model = pe.ReservoirRegressor().fit(x[:800], x[1:801])
+    >>> ahead = model.predict(x[800:1000], state=model.state_)
+    >>> bool(np.abs(ahead - x[801:1001]).max() < 1e-3)
+    True
+    """
+
+    def __init__(
+        self,
+        reservoir: Reservoir | None = None,
+        readout: Any = None,
+        washout: int = 100,
+    ) -> None:
+        self.reservoir = reservoir
+        self.readout = readout
+        self.washout = washout
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit to inputs X and targets y.
+
+        Parameters
+        ----------
+        X : array-like (time, features) or (batch, time, features), or list of arrays
+        y : array-like (time,) or (time, targets), with a batch axis or as a list where X is
+        """
+        washout = checks.integer("washout", self.washout, 0)
+        if self.reservoir is not None and not isinstance(self.reservoir, Reservoir):
+            raise checks.fail("reservoir", self.reservoir, "None or a reservoir", TypeError)
+        shape = layout(X)
+        readout = Ridge() if self.readout is None else clone(self.readout)
+        omits = getattr(readout, "nan_targets", "error") == "omit"
+        targets = targets_for(y, shape, allow_nan=omits)
+        for b, steps in enumerate(shape.lengths):
+            if steps <= washout:
+                raise ValueError(
+                    f"every series must be longer than the washout ({washout} steps), "
+                    f"got {steps} in series {b}"
+                )
+        reservoir = ParalESN() if self.reservoir is None else clone(self.reservoir)
+        self.reservoir_ = reservoir.fit(X)
+        self.n_features_in_ = self.reservoir_.n_features_in_
+        if hasattr(self.reservoir_, "feature_names_in_"):
+            self.feature_names_in_ = self.reservoir_.feature_names_in_
+        self._flat = targets.flat
+        ends: list[tuple[np.ndarray, ...]] = []
+        learnt = self._learnt(X, shape, targets.arrays, washout, ends)
+        if isinstance(readout, Ridge):
+            for states, wanted in learnt:
+                readout.partial_fit(states, wanted)
+            readout.coef_  # noqa: B018 (solve now, so that predicting changes nothing)
+        else:
+            pairs = list(learnt)
+            wanted = np.concatenate([pair[1] for pair in pairs])
+            readout.fit(
+                np.concatenate([pair[0] for pair in pairs]), wanted[:, 0] if self._flat else wanted
+            )
+        self.readout_ = readout
+        self.state_ = _joined(ends, shape.kind, self.reservoir_)
+        return self
+
+    def predict(self, X: Any, state: State | None = None, return_state: bool = False) -> Any:
+        """Predict the target at every time step.
+
+        Parameters
+        ----------
+        X : as in `fit`
+        state : State, optional
+            Where to start, such as `state_` or what an earlier call returned. Default: zero.
+        return_state : bool
+            Return the state to go on from as well.
+
+        Returns
+        -------
+        predictions : array or list of arrays, shaped as the targets were
+        state : State, only with `return_state`
+        """
+        check_is_fitted(self, "readout_")
+        if state is not None and not isinstance(state, State):
+            raise checks.fail("state", state, "None or a State", TypeError)
+        self.reservoir_._check_names(X, reset=False)
+        shape = layout(X, self.n_features_in_, type(self).__name__)
+        pieces: list[list[np.ndarray]] = [[] for _ in shape.lengths]
+        ends: list[tuple[np.ndarray, ...]] = []
+        for first, _, blocks in self._states(X, shape, ends, state):
+            for b, states in enumerate(blocks, first):
+                if states.shape[0]:
+                    predicted = np.asarray(self.readout_.predict(states))
+                    pieces[b].append(predicted.reshape(states.shape[0], -1))
+        result = restore([np.concatenate(p) for p in pieces], shape.kind, self._flat)
+        if not return_state:
+            return result
+        return result, _joined(ends, shape.kind, self.reservoir_)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Coefficient of determination over all time steps but the washout, as in training."""
+        shape = layout(X)
+        targets = targets_for(y, shape)
+        predicted = targets_for(self.predict(X), shape)
+        skipped = [min(self.washout, int(steps) - 1) for steps in shape.lengths]
+        weight = None
+        if sample_weight is not None:
+            weights = targets_for(sample_weight, shape).arrays
+            weight = np.concatenate([w[skip:, 0] for w, skip in zip(weights, skipped, strict=True)])
+        wanted, got = (
+            np.concatenate([a[skip:] for a, skip in zip(arrays, skipped, strict=True)])
+            for arrays in (targets.arrays, predicted.arrays)
+        )
+        return float(r2_score(wanted, got, sample_weight=weight))
+
+    # -- blocks of states ------------------------------------------------------------------------
+
+    def _states(
+        self,
+        X: Any,
+        shape: Layout,
+        ends: list[tuple[np.ndarray, ...]],
+        state: State | None = None,
+    ) -> Iterator[tuple[int, int, list[np.ndarray]]]:
+        """Blocks of states: number of the first series, first step, one array per series.
+
+        A few series at a time, so that a block holds about `_ROWS` rows; where they ended is
+        appended to `ends`.
+        """
+        count, longest = shape.lengths.size, int(shape.lengths.max())
+        size = count if shape.kind == series.SINGLE else max(1, _ROWS // min(longest, _ROWS))
+        block = max(1, _ROWS // min(size, count))
+        for first in range(0, count, size):
+            group = X if shape.kind == series.SINGLE else X[first : first + size]
+            start = state
+            if state is not None and shape.kind != series.SINGLE:
+                start = State(tuple(h[first : first + size] for h in state.layers), state.origin)
+            stream = self.reservoir_.stream(group, block, start)
+            step = 0
+            for states in stream:
+                blocks = [states] if shape.kind == series.SINGLE else list(states)
+                yield first, step, blocks
+                step += block
+            assert isinstance(stream.state, State)
+            ends.append(stream.state.layers)
+
+    def _learnt(
+        self,
+        X: Any,
+        shape: Layout,
+        targets: list[np.ndarray],
+        washout: int,
+        ends: list[tuple[np.ndarray, ...]],
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """States and targets to learn from, block by block, the washout left out."""
+        for first, step, blocks in self._states(X, shape, ends):
+            skip = max(0, washout - step)
+            pairs = [
+                (states[skip:], targets[b][step + skip : step + states.shape[0]])
+                for b, states in enumerate(blocks, first)
+                if states.shape[0] > skip
+            ]
+            if pairs:
+                states, wanted = zip(*pairs, strict=True)
+                yield np.concatenate(states), np.concatenate(wanted)
+
+
+def _joined(ends: list[tuple[np.ndarray, ...]], kind: str, reservoir: Reservoir) -> State:
+    """One state from those of groups of series."""
+    if kind == series.SINGLE:
+        return State(ends[0], reservoir._origin)
+    layers = tuple(np.concatenate(parts) for parts in zip(*ends, strict=True))
+    return State(layers, reservoir._origin)
