@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import paralesn as pe
@@ -31,10 +32,16 @@ def test_public_names_exist():
     assert all(hasattr(pe, name) for name in pe.__all__)
 
 
-def test_the_first_example_of_the_readme_runs(capsys):
-    example = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[0]
-    exec(example, {})
+def test_the_examples_of_the_readme_run(capsys):
+    first, second = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[
+        :2
+    ]
+    names = {}
+    exec(first, names)
     assert float(capsys.readouterr().out) < 1e-6
+    exec(second, names)
+    assert np.abs(names["ahead"] - names["x"][1501:]).max() < 1e-4
+    assert names["ridge"].n_samples_seen_ == 1400
 
 
 def test_the_documented_longest_kernel_is_the_engines():
