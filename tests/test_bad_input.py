@@ -239,6 +239,7 @@ def one_layer(**changes):
         ([one_layer(bias=np.ones(3))], r"bias of layer 1 must have shape \(4,\), got \(3,\)"),
         ([one_layer(bias=[0, 0, np.inf, 0])], "bias of layer 1 must be finite"),
         ([one_layer(mix_kernel=np.ones(64))], "mix_kernel of layer 1 must be .* from 1 to 63"),
+        ([one_layer(mix_bias=np.zeros(1))], "mix_bias of layer 1 must be a number"),
         ([one_layer(tau=0.0)], "tau of layer 1 must be a finite number"),
         ([one_layer(), one_layer(eigenvalues=np.full(4, 0.5), w_in=np.ones(4))], "arrays of layer 2 must be complex or real as"),
     ],

@@ -3,6 +3,7 @@
 from importlib.metadata import version
 
 from paralesn.estimators.regressor import ReservoirRegressor
+from paralesn.persistence import load, save
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.diagonal import ParalESN
 from paralesn.reservoirs.layers import DiagonalLayer
@@ -10,4 +11,13 @@ from paralesn.reservoirs.state import State
 
 __version__ = version("paralesn")
 
-__all__ = ["DiagonalLayer", "ParalESN", "ReservoirRegressor", "Ridge", "State", "__version__"]
+__all__ = [
+    "DiagonalLayer",
+    "ParalESN",
+    "ReservoirRegressor",
+    "Ridge",
+    "State",
+    "__version__",
+    "load",
+    "save",
+]

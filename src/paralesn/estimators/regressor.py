@@ -9,6 +9,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from paralesn.estimators.targets import Layout, layout, restore, targets_for
+from paralesn.persistence import register_estimator
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs import checks, series
 from paralesn.reservoirs.base import Reservoir
@@ -153,6 +154,18 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         )
         return float(r2_score(wanted, got, sample_weight=weight))
 
+    # What a saved model holds besides its parameters.
+    LEARNT = ("reservoir_", "readout_", "state_", "n_features_in_", "feature_names_in_", "_flat")
+
+    def _check_learnt(self) -> None:
+        """Check that what a file said was learnt fits together."""
+        if not isinstance(self.reservoir_, Reservoir) or not isinstance(self.readout_, Ridge):
+            raise TypeError("a ReservoirRegressor must hold a reservoir and a Ridge")
+        if self.readout_.n_features_in_ != self.reservoir_._n_features_out:
+            raise ValueError("the readout does not fit the reservoir")
+        if self.state_.origin != self.reservoir_._origin:
+            raise ValueError("the state does not belong to the reservoir")
+
     # -- blocks of states ------------------------------------------------------------------------
 
     def _states(
@@ -203,6 +216,9 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             if pairs:
                 states, wanted = zip(*pairs, strict=True)
                 yield np.concatenate(states), np.concatenate(wanted)
+
+
+register_estimator(ReservoirRegressor, ReservoirRegressor.LEARNT, ReservoirRegressor._check_learnt)
 
 
 def _joined(ends: list[tuple[np.ndarray, ...]], kind: str, reservoir: Reservoir) -> State:

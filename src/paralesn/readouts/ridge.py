@@ -304,6 +304,52 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         else:
             self._best = np.full(self._n_targets, self._scores.mean(axis=1).argmin())
 
+    # What a saved model holds besides its parameters.
+    LEARNT = (
+        "n_features_in_", "feature_names_in_", "n_samples_seen_", "_factors", "_groups", "_flat",
+        "_n_targets", "_first_row", "_constant", "_saved_solution",
+    )  # fmt: skip
+
+    @property
+    def _saved_solution(self) -> dict[str, np.ndarray]:
+        """The solution as it stands, so that a loaded model predicts the same to the last bit."""
+        solved = self._solution()
+        more = {
+            "mean": self._mean,
+            "scale": self._scale,
+            "scores": self._scores,
+            "best": self._best,
+        }
+        return {**solved._asdict(), **more}
+
+    @_saved_solution.setter
+    def _saved_solution(self, found: dict[str, np.ndarray]) -> None:
+        self._solved = _Solution(found["coefs"], found["intercepts"], found["gcv"])
+        self._mean, self._scale = found["mean"], found["scale"]
+        self._scores, self._best = found["scores"], found["best"]
+
+    def _check_learnt(self) -> None:
+        """Check that what a file said was learnt fits together."""
+        self._check_parameters()
+        p, m, solved = self.n_features_in_, self._n_targets, self._solution()
+        alphas = len(self.alphas)
+        right = (
+            sorted(t for group in self._groups for t in group) == list(range(m))
+            and len(self._factors) == len(self._groups)
+            and all(
+                factor is None or factor.shape == (1 + p + len(group),) * 2
+                for factor, group in zip(self._factors, self._groups, strict=True)
+            )
+            and solved.coefs.shape == (alphas, p, m)
+            and solved.intercepts.shape == solved.gcv.shape == self._scores.shape == (alphas, m)
+            and self._mean.shape == self._scale.shape == (p,)
+            and self._first_row.shape == self._constant.shape == (p,)
+            and self._best.shape == (m,)
+            and all(0 <= best < alphas for best in self._best)
+        )
+        if not right:
+            raise ValueError("the arrays of a Ridge do not fit together")
+
     # -- checks ----------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:

@@ -90,6 +90,10 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _draw_for(self, n_features: int) -> None:
         self.layers_ = self._draw(n_features, checks.generator(self.seed))
         self.n_features_in_ = n_features
+        self._settle()
+
+    def _settle(self) -> None:
+        """Derive what follows from the layers."""
         self.n_parameters_ = self._count_parameters()
         self._origin = _fingerprint(self.layers_)
         self._plans = {}

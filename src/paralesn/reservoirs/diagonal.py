@@ -202,6 +202,20 @@ class ParalESN(Reservoir):
     def _count_parameters(self) -> int:
         return sum(layer.eigenvalues.size + layer.w_in.size for layer in self.layers_)
 
+    # What a saved model holds besides its parameters.
+    LEARNT = ("layers_", "n_features_in_", "feature_names_in_", "_given_layers")
+
+    def _check_learnt(self) -> None:
+        """Check what a file said was drawn, and derive the rest from it."""
+        self._check_hyperparameters()
+        self.layers_ = checked(self.layers_)
+        if self._given() is not None:
+            self._given_layers = self.layers_
+        features = self.layers_[0].w_in.shape[1]
+        if self.n_features_in_ != features:
+            raise checks.fail("n_features_in_", self.n_features_in_, str(features))
+        self._settle()
+
     # -- from given arrays -----------------------------------------------------------------------
 
     @classmethod

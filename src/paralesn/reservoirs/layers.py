@@ -130,6 +130,8 @@ def checked(layers: Iterable[DiagonalLayer]) -> tuple[DiagonalLayer, ...]:
         if layer.mix_kernel.ndim != 1 or not 1 <= size <= LONGEST_KERNEL:
             shape = layer.mix_kernel.shape
             raise ValueError(f"mix_kernel {here} must be (k,), k from 1 to 63, got {shape}")
+        if np.ndim(layer.mix_bias):
+            raise ValueError(f"mix_bias {here} must be a number, got {layer.mix_bias!r}")
         checks.number(f"tau {here}", layer.tau, 0.0, 1.0, open_left=True)
         for name in ("eigenvalues", "w_in", "bias", "mix_kernel", "mix_bias"):
             if not np.isfinite(getattr(layer, name)).all():
