@@ -179,6 +179,28 @@ def test_wrong_arguments(rng):
         model.predict(X, other.state_)
 
 
+def test_a_state_of_other_series_is_refused(monkeypatch, rng):
+    """Also where series are taken one at a time, so that none is left out in silence."""
+    monkeypatch.setattr(regressor, "_ROWS", 50)
+    X = rng.normal(size=(4, 60, 1))
+    model = pe.ReservoirRegressor(pe.ParalESN(**SMALL), washout=5).fit(X, X)
+    for series in (X[:3], [X[0]], list(X) + [X[0]]):
+        with pytest.raises(ValueError, match="state must be of as many series as X"):
+            model.predict(series, model.state_)
+    _, single = model.predict(X[0], return_state=True)
+    with pytest.raises(ValueError, match="state must be of as many series as X"):
+        model.predict(X, single)
+    going_on = model.predict(X, model.state_)
+    whole = model.predict(np.concatenate([X, X], axis=1))
+    np.testing.assert_allclose(going_on, whole[:, 60:], atol=1e-12)
+
+
+def test_names_of_features_do_not_outlive_a_new_fit(rng):
+    X = rng.normal(size=(200, 1))
+    model = pe.ReservoirRegressor(pe.ParalESN(**SMALL)).fit(pd.DataFrame(X, columns=["a"]), X)
+    assert not hasattr(model.fit(X, X), "feature_names_in_")
+
+
 ORDER_MATTERS = "rows are time steps: their order and their company matter"
 
 

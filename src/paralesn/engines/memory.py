@@ -1,7 +1,7 @@
 """Arrays for states: aligned to cache lines, large ones recycled.
 
-Memory fresh from the operating system is zeroed page by page on first touch, which for a large
-output takes about as long as computing it. So the memory of large outputs that nobody refers to any
+Memory fresh from the operating system is zeroed page by page on first touch, which takes a large
+part of the time of a large output. So the memory of large outputs that nobody refers to any
 more is kept, up to `KEPT_BYTES`, for the next output of about that size. NumPy's own references
 decide: an output's memory hangs on a `_Lease` that every view of it keeps alive.
 """

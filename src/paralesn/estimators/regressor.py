@@ -86,6 +86,8 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         reservoir = ParalESN() if self.reservoir is None else clone(self.reservoir)
         self.reservoir_ = reservoir.fit(X)
         self.n_features_in_ = self.reservoir_.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         if hasattr(self.reservoir_, "feature_names_in_"):
             self.feature_names_in_ = self.reservoir_.feature_names_in_
         self._flat = targets.flat
@@ -126,6 +128,13 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise checks.fail("state", state, "None or a State", TypeError)
         self.reservoir_._check_names(X, reset=False)
         shape = layout(X, self.n_features_in_, type(self).__name__)
+        if state is not None and shape.kind != series.SINGLE:
+            for h in state.layers:
+                if h.ndim != 2 or h.shape[0] != shape.lengths.size:
+                    raise ValueError(
+                        f"state must be of as many series as X ({shape.lengths.size}), got layers "
+                        f"of shape {h.shape}"
+                    )
         pieces: list[list[np.ndarray]] = [[] for _ in shape.lengths]
         ends: list[tuple[np.ndarray, ...]] = []
         for first, _, blocks in self._states(X, shape, ends, state):

@@ -34,11 +34,6 @@ class Targets(NamedTuple):
 
     arrays: list[np.ndarray]
     flat: bool  # a single target without an axis of its own
-    kind: str
-
-    def restore(self, predictions: list[np.ndarray]) -> Any:
-        """Give predictions, one array per series, the shape in which the targets came."""
-        return restore(predictions, self.kind, self.flat)
 
 
 def restore(predictions: list[np.ndarray], kind: str, flat: bool) -> Any:
@@ -80,4 +75,4 @@ def targets_for(y: Any, of: Layout, allow_nan: bool = False) -> Targets:
         arrays.append(array)
     if len({array.shape[1] for array in arrays}) > 1:
         raise ValueError("y must have the same number of targets in every series")
-    return Targets(arrays, ndims == {1}, of.kind)
+    return Targets(arrays, ndims == {1})

@@ -17,12 +17,10 @@ last word.
 from collections.abc import Callable
 
 import numpy as np
+
+# SciPy's BLAS only: NumPy's has threads of its own, and two pools in turn slow each other down.
 from scipy.linalg import LinAlgError, cholesky, qr
-from scipy.linalg.blas import (
-    dsyrk,
-    dtrmm,
-    dtrsm,
-)  # NumPy's BLAS has threads of its own: one of them
+from scipy.linalg.blas import dsyrk, dtrmm, dtrsm
 
 _EPS = np.finfo(float).eps
 _WORST = 1e6  # condition of G up to which its Cholesky factor loses nothing that matters
@@ -69,8 +67,7 @@ def _guarded(upper: np.ndarray) -> np.ndarray:
     norms = np.sqrt(_squares(upper))
     floor = np.maximum(_EPS * norms, _LIFTED)
     diagonal = np.diagonal(upper)
-    guarded = np.asfortranarray(upper)
-    guarded = guarded.copy(order="F") if guarded is upper else guarded
+    guarded = np.array(upper, order="F")
     np.fill_diagonal(guarded, np.where(np.abs(diagonal) < floor, floor, diagonal))
     return guarded
 

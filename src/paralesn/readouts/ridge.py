@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
-from scipy.linalg import svd
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -15,17 +14,9 @@ from sklearn.utils.validation import (
 )
 
 from paralesn.readouts import factor as factors
+from paralesn.readouts.solve import Solution, solve
 
-_EPS = np.finfo(float).eps
 _ROWS = 8192  # rows digested at a time
-
-
-class _Solution(NamedTuple):
-    """All alphas at once, for standardised states; (alphas, features, targets) and so on."""
-
-    coefs: np.ndarray
-    intercepts: np.ndarray
-    gcv: np.ndarray
 
 
 class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -59,7 +50,8 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         What alpha was chosen by: the generalised cross-validation error, or the mean squared error
         on the validation data, divided by the target's variance. Lower is better.
     mean_, scale_ : arrays (features,)
-        Mean and standard deviation of the states.
+        Mean and standard deviation of the states (with `nan_targets="omit"`, of the rows that the
+        last target was learnt from).
     n_samples_seen_ : int
 
     Examples
@@ -150,7 +142,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self._digest(X[cut], y[cut], None if weight is None else weight[cut])
         self._watch_constants(X)
         self.n_samples_seen_ += X.shape[0]
-        self._solved: _Solution | None = None
+        self._solved: Solution | None = None
         return self
 
     def _watch_constants(self, X: np.ndarray) -> None:
@@ -267,18 +259,18 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Of (alphas, k, targets) what belongs to each target's alpha: (k, targets)."""
         return np.stack([values[a, :, t] for t, a in enumerate(self._best)], axis=-1)
 
-    def _solution(self) -> _Solution:
+    def _solution(self) -> Solution:
         """Solve if anything was seen since the last time, and choose alpha."""
         if not hasattr(self, "_factors"):
             raise AttributeError("this Ridge was not fitted yet")
         if self._solved is None:
             p, alphas = self.n_features_in_, np.asarray(self.alphas, float)
             shape = len(alphas), p, self._n_targets
-            solved = _Solution(np.zeros(shape), np.zeros(shape[::2]), np.zeros(shape[::2]))
+            solved = Solution(np.zeros(shape), np.zeros(shape[::2]), np.zeros(shape[::2]))
             for targets, factor in zip(self._groups, self._factors, strict=True):
                 if factor is None:
                     raise ValueError(f"y must hold a number for target {targets[0]}, got only NaN")
-                part, self._mean, self._scale = _solve(
+                part, self._mean, self._scale = solve(
                     factor, self._constant, alphas, self.n_samples_seen_
                 )
                 for mine, new in zip(solved, part, strict=True):
@@ -287,7 +279,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self._choose(solved)
         return self._solved
 
-    def _choose(self, solved: _Solution) -> None:
+    def _choose(self, solved: Solution) -> None:
         self._scores = solved.gcv
         held = getattr(self, "_validation", None)
         if held is not None:
@@ -324,7 +316,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     @_saved_solution.setter
     def _saved_solution(self, found: dict[str, np.ndarray]) -> None:
-        self._solved = _Solution(found["coefs"], found["intercepts"], found["gcv"])
+        self._solved = Solution(found["coefs"], found["intercepts"], found["gcv"])
         self._mean, self._scale = found["mean"], found["scale"]
         self._scores, self._best = found["scores"], found["best"]
 
@@ -378,41 +370,3 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
 
 _FLOATS = (np.float64, np.float32)
-
-
-def _solve(
-    factor: np.ndarray, constant: np.ndarray, alphas: np.ndarray, seen: int
-) -> tuple[_Solution, np.ndarray, np.ndarray]:
-    """Solutions for all alphas from the factor of [1, z, y], and the states' mean and scale."""
-    p = constant.size
-    weight = factor[0, 0] ** 2  # number of rows, or sum of their weights
-    mean = factor[0, 1 : p + 1] / factor[0, 0]
-    y_mean = factor[0, p + 1 :] / factor[0, 0]
-    centred, cross = factor[1 : p + 1, 1 : p + 1], factor[1 : p + 1, p + 1 :]
-    rest = (factor[p + 1 :, p + 1 :] ** 2).sum(axis=0)
-    norm = np.sqrt((centred**2).sum(axis=0))
-    scale = norm / np.sqrt(weight)
-    # Besides states that never changed: what rounding makes of a mean is no variance either.
-    varies = ~constant & (norm > 8 * _EPS * np.sqrt(weight * p) * np.abs(mean))
-    varies &= norm > factors.NOTHING
-    scale = np.where(varies, scale, 0.0)
-    inverse = np.divide(1.0, scale, out=np.zeros(p), where=varies)
-
-    u, s, vt = svd(centred * inverse, check_finite=False)
-    d = u.T @ cross
-    live = s > _EPS * max(seen, p) * s[0] if s.size else np.zeros(0, bool)
-    variance = ((cross**2).sum(axis=0) + rest) / weight
-    variance = np.where(variance > 0, variance, 1.0)
-    coefs, intercepts, gcv = [], [], []
-    for alpha in alphas:
-        keep = live if alpha == 0 else s > 0
-        safe = np.where(keep, s, 1.0)
-        shrink = np.where(keep, safe**2 / (safe**2 + alpha), 0.0)
-        coef = inverse[:, None] * (vt.T @ ((shrink / safe)[:, None] * d))
-        residual = (((1.0 - shrink)[:, None] * d) ** 2).sum(axis=0) + rest
-        freedom = weight - 1.0 - shrink.sum()
-        error = weight * residual / freedom**2 if freedom > 1e-9 * weight else np.inf * variance
-        coefs.append(coef)
-        intercepts.append(y_mean - mean @ coef)
-        gcv.append(error / variance)
-    return _Solution(np.array(coefs), np.array(intercepts), np.array(gcv)), mean, scale

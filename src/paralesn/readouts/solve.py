@@ -1,0 +1,56 @@
+"""Ridge solutions for every alpha from one triangular factor, by a small SVD."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import svd
+
+from paralesn.readouts.factor import NOTHING
+
+_EPS = np.finfo(float).eps
+
+
+class Solution(NamedTuple):
+    """All alphas at once, for standardised states; (alphas, features, targets) and so on."""
+
+    coefs: np.ndarray
+    intercepts: np.ndarray
+    gcv: np.ndarray
+
+
+def solve(
+    factor: np.ndarray, constant: np.ndarray, alphas: np.ndarray, seen: int
+) -> tuple[Solution, np.ndarray, np.ndarray]:
+    """Solutions for all alphas from the factor of [1, z, y], and the states' mean and scale."""
+    p = constant.size
+    weight = factor[0, 0] ** 2  # number of rows, or sum of their weights
+    mean = factor[0, 1 : p + 1] / factor[0, 0]
+    y_mean = factor[0, p + 1 :] / factor[0, 0]
+    centred, cross = factor[1 : p + 1, 1 : p + 1], factor[1 : p + 1, p + 1 :]
+    rest = (factor[p + 1 :, p + 1 :] ** 2).sum(axis=0)
+    norm = np.sqrt((centred**2).sum(axis=0))
+    scale = norm / np.sqrt(weight)
+    # Besides states that never changed: what rounding makes of a mean is no variance either.
+    varies = ~constant & (norm > 8 * _EPS * np.sqrt(weight * p) * np.abs(mean))
+    varies &= norm > NOTHING
+    scale = np.where(varies, scale, 0.0)
+    inverse = np.divide(1.0, scale, out=np.zeros(p), where=varies)
+
+    u, s, vt = svd(centred * inverse, check_finite=False)
+    d = u.T @ cross
+    live = s > _EPS * max(seen, p) * s[0] if s.size else np.zeros(0, bool)
+    variance = ((cross**2).sum(axis=0) + rest) / weight
+    variance = np.where(variance > 0, variance, 1.0)
+    coefs, intercepts, gcv = [], [], []
+    for alpha in alphas:
+        keep = live if alpha == 0 else s > 0
+        safe = np.where(keep, s, 1.0)
+        shrink = np.where(keep, safe**2 / (safe**2 + alpha), 0.0)
+        coef = inverse[:, None] * (vt.T @ ((shrink / safe)[:, None] * d))
+        residual = (((1.0 - shrink)[:, None] * d) ** 2).sum(axis=0) + rest
+        freedom = weight - 1.0 - shrink.sum()
+        error = weight * residual / freedom**2 if freedom > 1e-9 * weight else np.inf * variance
+        coefs.append(coef)
+        intercepts.append(y_mean - mean @ coef)
+        gcv.append(error / variance)
+    return Solution(np.array(coefs), np.array(intercepts), np.array(gcv)), mean, scale
