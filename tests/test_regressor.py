@@ -184,7 +184,7 @@ def test_a_state_of_other_series_is_refused(monkeypatch, rng):
     monkeypatch.setattr(regressor, "_ROWS", 50)
     X = rng.normal(size=(4, 60, 1))
     model = pe.ReservoirRegressor(pe.ParalESN(**SMALL), washout=5).fit(X, X)
-    for series in (X[:3], [X[0]], list(X) + [X[0]]):
+    for series in (X[:3], [X[0]], [*X, X[0]]):
         with pytest.raises(ValueError, match="state must be of as many series as X"):
             model.predict(series, model.state_)
     _, single = model.predict(X[0], return_state=True)

@@ -86,8 +86,7 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         reservoir = ParalESN() if self.reservoir is None else clone(self.reservoir)
         self.reservoir_ = reservoir.fit(X)
         self.n_features_in_ = self.reservoir_.n_features_in_
-        if hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self.__dict__.pop("feature_names_in_", None)
         if hasattr(self.reservoir_, "feature_names_in_"):
             self.feature_names_in_ = self.reservoir_.feature_names_in_
         self._flat = targets.flat
