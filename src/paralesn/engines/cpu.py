@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from paralesn.engines import deep, response, threads
+from paralesn.engines import deep, pooling, response, threads
 from paralesn.engines.memory import empty
 from paralesn.engines.packed import (
     Place,
@@ -18,7 +18,7 @@ from paralesn.engines.packed import (
     run_layer,
 )
 
-__all__ = ["Program", "empty", "last", "prepare", "run", "step"]
+__all__ = ["Program", "empty", "last", "pool", "prepare", "run", "step"]
 
 
 def run(
@@ -61,6 +61,20 @@ def last(
         response.last(program.drawn[0], x, series, state[0], out, program.mixing, workers)
     else:
         run(program, x, series, state, out, last_only=True, n_jobs=n_jobs)
+
+
+def pool(
+    program: Program,
+    x: np.ndarray,
+    series: np.ndarray,
+    state: tuple[np.ndarray, ...],
+    out: np.ndarray,
+    pools: tuple[str, ...],
+    segments: int,
+    n_jobs: int | None = None,
+) -> None:
+    """Write the states of every series, pooled over time, to its row of `out`."""
+    pooling.run(program, x, series, state, out, pools, segments, threads.count(n_jobs))
 
 
 def step(

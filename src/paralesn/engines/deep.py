@@ -5,6 +5,7 @@ Few series: layers work at the same time, each on a block of its own, the upper 
 lower ones. Either way a layer sees the same numbers, so threads do not change a bit.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from paralesn.engines.packed import Place, Program, advance_layer, buffers
 _IN_FLIGHT = 3  # blocks a layer may be ahead of the next one
 
 
-class _Job(NamedTuple):
+class Job(NamedTuple):
     """Some series to take through all layers."""
 
     x: np.ndarray
@@ -26,14 +27,17 @@ class _Job(NamedTuple):
     out: np.ndarray
     last_only: bool
     block: int
+    in_place: bool = False  # every block goes to the same rows of `out`
 
     def blocks(self) -> int:
+        """Number of blocks of the longest series."""
         return -(-int(self.series[2].max()) // self.block)
 
     def cut(self, k: int) -> tuple[Place, np.ndarray, Place]:
         """Input, steps and output of the block with number k."""
         t0 = k * self.block
-        rows = self.series[1] if self.last_only else self.series[1] + t0
+        stays = self.last_only or self.in_place
+        rows = self.series[1] if stays else self.series[1] + t0
         steps = np.clip(self.series[2] - t0, 0, self.block)
         return Place(self.x, self.series[0] + t0, 0), steps, Place(self.out, rows, 0)
 
@@ -66,7 +70,7 @@ def run(
         # the threads busy.
         block = min(max(longest // (4 * depth), 64), 4 * program.block)
         spare = tuple([np.empty_like(h) for h in state])
-        _overlap(program, _Job(x, series, state, after, spare, out, last_only, block), workers)
+        _overlap(program, Job(x, series, state, after, spare, out, last_only, block), workers)
         return
 
     size = max(1, min(block // min(block, longest), -(-count // workers)))  # fill a block
@@ -76,25 +80,27 @@ def run(
         before, result = tuple(h[cut] for h in state), tuple(h[cut] for h in after)
         spare = tuple([np.empty_like(h) for h in before])
         some = np.ascontiguousarray(series[:, cut])
-        job = _Job(x, some, before, result, spare, out, last_only, block)
-        _one_after_the_other(program, job)
+        job = Job(x, some, before, result, spare, out, last_only, block)
+        for _ in blocks(program, job):
+            pass
 
     threads.for_each(work, range(0, count, size), workers)
 
 
-def _one_after_the_other(program: Program, job: _Job) -> None:
-    """Take every block through all layers on the calling thread."""
+def blocks(program: Program, job: Job, workers: int = 1) -> Iterator[int]:
+    """Take one block after the other through all layers, yielding the number of each."""
     spare = buffers(program, job.series.shape[1], job.block, 2)
     for k in range(job.blocks()):
         source, steps, out = job.cut(k)
         for depth in range(len(program.layers)):
             source = advance_layer(
                 program, depth, source, steps, *job.states(depth, k), out, job.last_only,
-                spare[depth % 2], 1,
+                spare[depth % 2], workers,
             )  # fmt: skip
+        yield k
 
 
-def _overlap(program: Program, job: _Job, workers: int) -> None:
+def _overlap(program: Program, job: Job, workers: int) -> None:
     """Let layers work on different blocks at the same time."""
     depths = len(program.layers)
     count = job.series.shape[1]

@@ -5,6 +5,7 @@ row in `out` and its number of steps, so that one series, a batch and a ragged c
 same thing to an engine.
 """
 
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,6 +102,41 @@ def last(
 ) -> None:
     """Write the last states of series b to row b of `out`, without the states to go on from."""
     run(program, x, series, state, out, last_only=True)
+
+
+POOLS = {
+    "last": lambda z: z[-1],
+    "mean": lambda z: z.mean(axis=0),
+    "std": lambda z: z.std(axis=0),
+    "max": lambda z: z.max(axis=0),
+    "min": lambda z: z.min(axis=0),
+    "ppv": lambda z: (z > 0).mean(axis=0),
+}
+
+
+def pool(
+    program: Program,
+    x: np.ndarray,
+    series: np.ndarray,
+    state: tuple[np.ndarray, ...],
+    out: np.ndarray,
+    pools: tuple[str, ...],
+    segments: int,
+    n_jobs: int | None = None,
+) -> None:
+    """Write the states of every series, pooled over time, to its row of `out`.
+
+    A series of T steps has the segments ``T s // segments`` to ``T (s + 1) // segments``, and a row
+    of `out` holds, for each of them, one value per unit for each of `pools`, in this order.
+    """
+    columns = out.shape[1] // (segments * len(pools))
+    for b, (start, to, steps) in enumerate(series.T):
+        states = np.empty((steps, columns), program.dtype)
+        here = np.array([[start], [0], [steps]])
+        run(program, x, here, tuple(h[b : b + 1] for h in state), states)
+        cuts = [steps * s // segments for s in range(segments + 1)]
+        parts = [states[a:b] for a, b in itertools.pairwise(cuts)]
+        out[to] = np.concatenate([POOLS[name](part) for part in parts for name in pools])
 
 
 def empty(shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:

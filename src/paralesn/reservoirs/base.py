@@ -232,6 +232,56 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         result = out[0] if data.kind == series.SINGLE else out
         return (result, self._state(after, data.kind)) if after is not None else result
 
+    def pool(
+        self,
+        X: Any,
+        pools: str | Sequence[str] = "mean",
+        segments: int = 1,
+        state: State | Sequence[np.ndarray] | None = None,
+    ) -> np.ndarray:
+        """States pooled over time, without storing them: a row of features for each series.
+
+        Parameters
+        ----------
+        X, state : as in `run`
+        pools : name or sequence of names
+            "last", "mean", "std" (ddof 0), "max", "min", "ppv" (share of positive states).
+        segments : int
+            Pool over this many equal parts of each series: part s of T steps goes from step
+            ``T * s // segments`` to before ``T * (s + 1) // segments``.
+
+        Returns
+        -------
+        features : array (batch, segments * pools * units), or without batch for a single series
+            Segment by segment, in each of them pool by pool.
+
+        Examples
+        --------
+        >>> import numpy as np, paralesn as pe
+        >>> X = np.random.default_rng(0).normal(size=(10, 200, 3))
+        >>> pe.ParalESN(units=16).pool(X, ("mean", "std"), segments=4).shape
+        (10, 128)
+        """
+        names, segments = checks.pools(pools), checks.integer("segments", segments, 1)
+        if names == ("last",) and segments == 1:
+            return self.last(X, state)
+        data = self._read(X)
+        if data.lengths.min() < segments:
+            b = int(data.lengths.argmin())
+            raise ValueError(
+                f"segments must be at most the number of time steps, got {segments} for "
+                f"{data.lengths[b]} steps in series {b}"
+            )
+        plan = self._plan()
+        count = data.lengths.size
+        before = self._start(plan, state, count, data.kind)
+        out = np.empty((count, segments * len(names) * plan.outputs), plan.real)
+        places = np.stack([data.starts(), np.arange(count), data.lengths])
+        plan.engine.pool(
+            plan.program, data.rows, places, before, out, names, segments, n_jobs=self.n_jobs
+        )
+        return out[0] if data.kind == series.SINGLE else out
+
     def step(
         self, x: Any, state: State | Sequence[np.ndarray] | None = None
     ) -> tuple[np.ndarray, State]:
