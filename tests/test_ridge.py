@@ -111,6 +111,48 @@ def test_equals_scikit_learns_ridge_on_standardised_states(alpha, weighted, rng)
     np.testing.assert_allclose(ridge.coef_ * scaler.scale_, expected.coef_, rtol=1e-8)
 
 
+@pytest.mark.parametrize("size", [50, 49, 7, 1])
+@pytest.mark.parametrize("alphas", [(0.0, 1e-3, 1.0), (0.1, 1.0, 100.0)])
+def test_fewer_rows_than_states(size, alphas, rng):
+    """By SVD where alpha = 0 is asked for, by the Gram matrix where penalties allow it."""
+    Z = rng.normal(size=(50, 300)) * np.logspace(-2, 2, 300) + 3
+    Y = rng.normal(size=(50, 4))
+    ridge = pe.Ridge(alphas)
+    for start in range(0, 50, size):
+        ridge.partial_fit(Z[start : start + size], Y[start : start + size])
+    half = pe.Ridge(alphas).partial_fit(Z[:20], Y[:20])
+    both = half.merge(pe.Ridge(alphas).partial_fit(Z[20:], Y[20:]))
+    assert ridge._factors[0].shape == (50, 305)  # no more memory than the rows
+    for i, alpha in enumerate(alphas):
+        expected = svd_ridge(Z, Y, alpha)
+        for model in (ridge, both):
+            np.testing.assert_allclose(predictions(model, Z)[i], expected, atol=1e-8)
+    more = rng.normal(size=(1000, 300)), rng.normal(size=(1000, 4))
+    ridge.partial_fit(*more)
+    expected = svd_ridge(np.vstack([Z, more[0]]), np.vstack([Y, more[1]]), alphas[1])
+    np.testing.assert_allclose(predictions(ridge, Z)[1], expected[:50], atol=1e-8)
+
+
+def test_gram_matrix_only_where_it_is_as_good(monkeypatch, rng):
+    from paralesn.readouts import solve as solving
+
+    used = []
+    monkeypatch.setattr(solving, "svd", lambda *a, **k: used.append("svd") or svd(*a, **k))
+    from scipy.linalg import svd
+
+    Z, y = rng.normal(size=(200, 50)), rng.normal(size=200)
+    for alphas, expected in (((0.1, 1), []), ((0, 1), ["svd"]), ((1e-9, 1), ["svd"])):
+        used.clear()
+        pe.Ridge(alphas).fit(Z, y)
+        assert used == expected
+
+
+def test_a_single_row(rng):
+    ridge = pe.Ridge((0, 1)).fit(rng.normal(size=(1, 5)), [3.0])
+    assert (ridge.coef_ == 0).all()
+    assert ridge.predict(np.ones((2, 5))).tolist() == [3.0, 3.0]
+
+
 def test_whole_weights_equal_repeated_rows(rng):
     Z, y = rng.normal(size=(50, 4)), rng.normal(size=50)
     times = rng.integers(0, 4, 50)
@@ -271,7 +313,7 @@ def test_as_a_readout_in_a_search():
 def test_factors_have_the_gram_matrix_of_their_rows(columns, known, rng):
     A, B = rng.normal(size=(2, 500, columns))
     start = np.linalg.qr(A, mode="r") if known else None
-    factor = factors.absorb(start, B.copy)
+    factor = factors.absorb(start, B.copy, wide=2)
     gram = B.T @ B + (A.T @ A if known else 0)
     np.testing.assert_allclose(factor.T @ factor, gram, rtol=1e-11, atol=1e-9)
     assert np.array_equal(factor, np.triu(factor))

@@ -28,17 +28,21 @@ NOTHING = 1e-140  # a norm that counts as none
 _LIFTED = 1e-150  # stands for the diagonal of a column of zeros: its square does not overflow
 
 
-def absorb(factor: np.ndarray | None, rows: Callable[[], np.ndarray]) -> np.ndarray:
-    """Factor (q, q) of the rows of `factor` (q, q) and of a block (n, q) together.
+def absorb(factor: np.ndarray | None, rows: Callable[[], np.ndarray], wide: int) -> np.ndarray:
+    """Factor (r, q) of the rows of `factor` and of a block (n, q) together.
 
-    `rows` makes the block, which is worked on in place and, where that fails, made again.
+    A factor has as many rows as were seen, at most q. Up to `wide` of them are kept as they are
+    but for one reflection, which empties the first column below its top. `rows` makes the block,
+    which is worked on in place and, where that fails, made again.
     """
     block = rows()
+    if block.shape[0] + (0 if factor is None else factor.shape[0]) <= wide:
+        return stack(factor, block, wide)
     count, columns = block.shape
     sample = slice(None, None, max(1, count // (2 * columns)))
     if count < 2 * columns:
         return _lapack(factor, block)
-    if factor is not None:
+    if factor is not None and factor.shape[0] == columns:
         grown = _precondition(_guarded(factor), factor, block)
         if grown is not None:
             return grown
@@ -47,19 +51,25 @@ def absorb(factor: np.ndarray | None, rows: Callable[[], np.ndarray]) -> np.ndar
     return grown if grown is not None else _lapack(factor, rows())
 
 
-def stack(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def stack(first: np.ndarray | None, second: np.ndarray, wide: int) -> np.ndarray:
     """Factor of two factors' rows together."""
-    return _lapack(first, second)
+    rows = second.copy() if first is None else np.vstack([first, second])
+    if rows.shape[0] > wide:
+        return _lapack(None, rows)
+    normal = rows[:, 0].copy()
+    normal[0] += np.copysign(np.sqrt(normal @ normal), normal[0])
+    length = normal @ normal
+    if length > 0:
+        rows -= np.outer(normal * (2.0 / length), normal @ rows)
+        rows[1:, 0] = 0.0
+    return rows
 
 
 def _lapack(factor: np.ndarray | None, block: np.ndarray) -> np.ndarray:
-    """Factor by Householder reflections, padded with zero rows to be square."""
+    """Factor by Householder reflections."""
     tall = block if factor is None else np.vstack([factor, block])
-    columns = tall.shape[1]
     (upper,) = qr(tall, mode="r", check_finite=False)
-    square = np.zeros((columns, columns))
-    square[: min(upper.shape[0], columns)] = upper[:columns]
-    return square
+    return np.ascontiguousarray(upper[: tall.shape[1]])
 
 
 def _guarded(upper: np.ndarray) -> np.ndarray:

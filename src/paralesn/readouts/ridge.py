@@ -171,7 +171,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 return block
 
             if self.nan_targets != "omit" or known.any():  # type: ignore[attr-defined]
-                self._factors[g] = factors.absorb(self._factors[g], rows)
+                self._factors[g] = factors.absorb(self._factors[g], rows, p + 1)
 
     def merge(self, other: "Ridge") -> Self:
         """Add everything another readout has seen; it is left as it was."""
@@ -188,7 +188,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
         for g, (a, b) in enumerate(zip(self._factors, other._factors, strict=True)):
             self._factors[g] = (
-                factors.stack(a, b)
+                factors.stack(a, b, self.n_features_in_ + 1)
                 if a is not None and b is not None
                 else (a if b is None else b.copy())
             )
@@ -329,7 +329,8 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             sorted(t for group in self._groups for t in group) == list(range(m))
             and len(self._factors) == len(self._groups)
             and all(
-                factor is None or factor.shape == (1 + p + len(group),) * 2
+                factor is None
+                or (factor.ndim == 2 and 1 <= len(factor) <= factor.shape[1] == 1 + p + len(group))
                 for factor, group in zip(self._factors, self._groups, strict=True)
             )
             and solved.coefs.shape == (alphas, p, m)

@@ -1,13 +1,16 @@
-"""Ridge solutions for every alpha from one triangular factor, by a small SVD."""
+"""Ridge solutions for every alpha from one triangular factor, by a small decomposition of it."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import svd
+from scipy.linalg import eigh, svd
+from scipy.linalg.blas import dsyrk
 
 from paralesn.readouts.factor import NOTHING
 
 _EPS = np.finfo(float).eps
+_ENOUGH = 1e-7  # relative accuracy of coefficients that the Gram matrix must warrant to be used
 
 
 class Solution(NamedTuple):
@@ -36,9 +39,10 @@ def solve(
     scale = np.where(varies, scale, 0.0)
     inverse = np.divide(1.0, scale, out=np.zeros(p), where=varies)
 
-    u, s, vt = svd(centred * inverse, check_finite=False)
+    standard = centred * inverse
+    u, s, rotate = _decompose(standard, alphas, weight)
     d = u.T @ cross
-    live = s > _EPS * max(seen, p) * s[0] if s.size else np.zeros(0, bool)
+    live = s > _EPS * max(seen, p) * s.max(initial=0.0)
     variance = ((cross**2).sum(axis=0) + rest) / weight
     variance = np.where(variance > 0, variance, 1.0)
     coefs, intercepts, gcv = [], [], []
@@ -46,7 +50,7 @@ def solve(
         keep = live if alpha == 0 else s > 0
         safe = np.where(keep, s, 1.0)
         shrink = np.where(keep, safe**2 / (safe**2 + alpha), 0.0)
-        coef = inverse[:, None] * (vt.T @ ((shrink / safe)[:, None] * d))
+        coef = inverse[:, None] * rotate((shrink / safe)[:, None] * d)
         residual = (((1.0 - shrink)[:, None] * d) ** 2).sum(axis=0) + rest
         freedom = weight - 1.0 - shrink.sum()
         error = weight * residual / freedom**2 if freedom > 1e-9 * weight else np.inf * variance
@@ -54,3 +58,21 @@ def solve(
         intercepts.append(y_mean - mean @ coef)
         gcv.append(error / variance)
     return Solution(np.array(coefs), np.array(intercepts), np.array(gcv)), mean, scale
+
+
+def _decompose(
+    rows: np.ndarray, alphas: np.ndarray, weight: float
+) -> tuple[np.ndarray, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+    """Left singular vectors, singular values, and multiplication by the right singular vectors.
+
+    From the eigenvectors of the Gram matrix, several times faster, where the smallest alpha drowns
+    its rounding error: that is eps times the trace at most, a standardised state adding `weight`.
+    """
+    enough = _ENOUGH * alphas.min() >= _EPS * weight * rows.shape[1]
+    if enough and rows.shape[0] > 1:
+        squares, u = eigh(dsyrk(1.0, rows.T, trans=1), lower=False, driver="evd")
+        s = np.sqrt(np.maximum(squares, 0.0))
+        inverse = 1.0 / np.where(s > 0, s, 1.0)
+        return u, s, lambda d: rows.T @ (u @ (inverse[:, None] * d))
+    u, s, vt = svd(rows, full_matrices=False, check_finite=False)
+    return u, s, lambda d: vt.T @ d
