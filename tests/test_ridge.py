@@ -113,7 +113,7 @@ def test_equals_scikit_learns_ridge_on_standardised_states(alpha, weighted, rng)
 
 @pytest.mark.parametrize("size", [50, 49, 7, 1])
 @pytest.mark.parametrize("alphas", [(0.0, 1e-3, 1.0), (0.1, 1.0, 100.0)])
-def test_fewer_rows_than_states(size, alphas, rng):
+def test_fewer_rows_than_states_in_any_pieces(size, alphas, rng):
     """By SVD where alpha = 0 is asked for, by the Gram matrix where penalties allow it."""
     Z = rng.normal(size=(50, 300)) * np.logspace(-2, 2, 300) + 3
     Y = rng.normal(size=(50, 4))

@@ -2,6 +2,7 @@
 
 from importlib.metadata import version
 
+from paralesn.estimators.classifier import ReservoirClassifier
 from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.persistence import load, save
 from paralesn.readouts.ridge import Ridge
@@ -14,6 +15,7 @@ __version__ = version("paralesn")
 __all__ = [
     "DiagonalLayer",
     "ParalESN",
+    "ReservoirClassifier",
     "ReservoirRegressor",
     "Ridge",
     "State",

@@ -25,7 +25,12 @@ from paralesn.reservoirs.layers import DiagonalLayer
 from paralesn.reservoirs.state import State
 
 FORMAT = 1
-_ARRAYS = ("float64", "float32", "int64", "bool")
+_ARRAYS = (
+    "float64",
+    "float32",
+    "bool",
+    *(f"{u}int{b}" for u in ("", "u") for b in (8, 16, 32, 64)),
+)
 
 
 class _Entry:
@@ -186,8 +191,10 @@ def _encode(value: Any, arrays: dict[str, np.ndarray], name: str) -> Any:
 
 
 def _encode_array(array: np.ndarray, arrays: dict[str, np.ndarray], name: str) -> Any:
-    if array.dtype == object:
-        return {"names": [str(item) for item in array]}
+    if array.dtype.kind == "U" and array.ndim == 1:
+        return {"text": array.tolist()}
+    if array.dtype == object and all(isinstance(item, str) for item in array):
+        return {"names": list(array)}
     if np.iscomplexobj(array):  # safetensors has no complex128
         arrays[name + ".re"] = np.ascontiguousarray(array.real)
         arrays[name + ".im"] = np.ascontiguousarray(array.imag)
@@ -221,6 +228,8 @@ def _decode(node: Any, arrays: Mapping[str, np.ndarray]) -> Any:
         return complex(*content)
     if kind == "names":
         return np.array(content, dtype=object)
+    if kind == "text":
+        return np.array(content, dtype=str)
     if kind == "generator":
         generator = np.random.Generator(getattr(np.random, _BITS[content["bit_generator"]])())
         generator.bit_generator.state = content

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
+from paralesn.estimators import scaling
+from paralesn.estimators.parts import own_readout, own_reservoir
 from paralesn.estimators.targets import Layout, layout, restore, targets_for
 from paralesn.persistence import register_estimator
 from paralesn.readouts.ridge import Ridge
@@ -34,6 +36,9 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Default ``Ridge()``. Any other scikit-learn regressor is given all states at once.
     washout : int
         Time steps at the start of each series that are not learnt from.
+    standardize : bool, optional
+        Whether every input feature is brought to zero mean and unit variance over the training
+        series. None: where `reservoir` is None. A reservoir given sees the data as they are.
 
     Attributes
     ----------
@@ -57,10 +62,12 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         reservoir: Reservoir | None = None,
         readout: Any = None,
         washout: int = 100,
+        standardize: bool | None = None,
     ) -> None:
         self.reservoir = reservoir
         self.readout = readout
         self.washout = washout
+        self.standardize = standardize
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to inputs X and targets y.
@@ -71,10 +78,10 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         y : array-like (time,) or (time, targets), with a batch axis or as a list where X is
         """
         washout = checks.integer("washout", self.washout, 0)
-        if self.reservoir is not None and not isinstance(self.reservoir, Reservoir):
-            raise checks.fail("reservoir", self.reservoir, "None or a reservoir", TypeError)
+        reservoir = own_reservoir(self.reservoir, ParalESN)
+        readout = own_readout(self.readout, Ridge, "regression")
+        standardize = scaling.wanted(self.standardize, self.reservoir)
         shape = layout(X)
-        readout = Ridge() if self.readout is None else clone(self.readout)
         omits = getattr(readout, "nan_targets", "error") == "omit"
         targets = targets_for(y, shape, allow_nan=omits)
         for b, steps in enumerate(shape.lengths):
@@ -83,8 +90,8 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                     f"every series must be longer than the washout ({washout} steps), "
                     f"got {steps} in series {b}"
                 )
-        reservoir = ParalESN() if self.reservoir is None else clone(self.reservoir)
         self.reservoir_ = reservoir.fit(X)
+        self._scaling = scaling.measure(X)._asdict() if standardize else None
         self.n_features_in_ = self.reservoir_.n_features_in_
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(self.reservoir_, "feature_names_in_"):
@@ -163,7 +170,8 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return float(r2_score(wanted, got, sample_weight=weight))
 
     # What a saved model holds besides its parameters.
-    LEARNT = ("reservoir_", "readout_", "state_", "n_features_in_", "feature_names_in_", "_flat")
+    LEARNT = ("reservoir_", "readout_", "state_", "n_features_in_", "feature_names_in_", "_flat",
+              "_scaling")  # fmt: skip
 
     def _check_learnt(self) -> None:
         """Check that what a file said was learnt fits together."""
@@ -173,6 +181,7 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError("the readout does not fit the reservoir")
         if self.state_.origin != self.reservoir_._origin:
             raise ValueError("the state does not belong to the reservoir")
+        scaling.check(self._scaling, self.reservoir_.n_features_in_)
 
     # -- blocks of states ------------------------------------------------------------------------
 
@@ -196,6 +205,8 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             start = state
             if state is not None and shape.kind != series.SINGLE:
                 start = State(tuple(h[first : first + size] for h in state.layers), state.origin)
+            if self._scaling is not None:
+                group = _scaled(group, block, scaling.Scaling(**self._scaling), shape.kind)
             stream = self.reservoir_.stream(group, block, start)
             step = 0
             for states in stream:
@@ -227,6 +238,13 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
 
 register_estimator(ReservoirRegressor, ReservoirRegressor.LEARNT, ReservoirRegressor._check_learnt)
+
+
+def _scaled(group: Any, block: int, found: scaling.Scaling, kind: str) -> Any:
+    """Series in units of standard deviations; long ones block by block."""
+    if kind == series.RAGGED:
+        return found.apply(group)
+    return (found.apply(piece) for _, piece in series.blocks(group, block))
 
 
 def _joined(ends: list[tuple[np.ndarray, ...]], kind: str, reservoir: Reservoir) -> State:

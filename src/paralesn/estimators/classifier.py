@@ -1,0 +1,298 @@
+"""Classification of whole series: states pooled over time, then read out."""
+
+from collections.abc import Mapping, Sequence
+from math import pi
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, is_regressor
+from sklearn.utils import assert_all_finite, compute_sample_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+    has_fit_parameter,
+)
+
+from paralesn.estimators import scaling
+from paralesn.estimators.parts import own_readout, own_reservoir
+from paralesn.persistence import register_estimator
+from paralesn.readouts.ridge import Ridge
+from paralesn.reservoirs import checks, series
+from paralesn.reservoirs.base import Reservoir
+from paralesn.reservoirs.diagonal import ParalESN
+
+_VALUES = 1 << 22  # input values read at a time
+
+
+def default_reservoir() -> ParalESN:
+    """The reservoir of a classifier that was given none (see benchmarks/defaults.py)."""
+    return ParalESN(
+        units=1024,
+        rho=(0.5, 0.999),
+        theta=(0.0, pi),
+        bias_scale=1.0,
+        mix_scale=1.0,
+        mix_bias_scale=1.0,
+        dtype="float32",
+    )
+
+
+def default_readout() -> Ridge:
+    """The readout of a classifier that was given none."""
+    return Ridge(alphas=tuple(10.0 ** (k / 2) for k in range(-2, 11)))
+
+
+def _asks_readout(method: str) -> Any:
+    """Whether the readout, fitted or not, has a method."""
+
+    def check(model: "ReservoirClassifier") -> bool:
+        readout = getattr(model, "readout_", model.readout)
+        return readout is not None and hasattr(readout, method)
+
+    return check
+
+
+def _decides(model: "ReservoirClassifier") -> bool:
+    readout = getattr(model, "readout_", model.readout)
+    return readout is None or is_regressor(readout) or hasattr(readout, "decision_function")
+
+
+class ReservoirClassifier(ClassifierMixin, BaseEstimator):
+    """Classify series by their reservoir states, pooled over time.
+
+    Every series becomes one row of features: statistics of each unit's states over the whole
+    series, or over equal parts of it. They are gathered while the reservoir runs; the states
+    themselves are never stored. A linear readout on them is then fitted in closed form.
+
+    Parameters
+    ----------
+    reservoir : reservoir, optional
+        Default: one layer of 1 024 units, tuned on a range of datasets to be good untuned.
+    readout : classifier or regressor, optional
+        Default: `Ridge` with penalties from 0.1 to 1e5, fitted to targets -1 and 1, one for each
+        class. A scikit-learn classifier is given the labels, any other regressor such targets.
+    pool : name or sequence of names
+        "last" (the paper's), "mean", "std", "max", "min", "ppv" (share of positive states).
+    segments : int
+        Equal parts of each series to pool over, one after the other.
+    class_weight : None, "balanced" or dict
+        Weights of the classes; "balanced" makes every class count the same.
+    standardize : bool, optional
+        Whether every input feature is brought to zero mean and unit variance over the training
+        series. None: where `reservoir` is None. A reservoir given sees the data as they are.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels, sorted.
+    reservoir_, readout_ : the fitted ones
+    n_features_in_ : int
+        Features (channels) of a time step.
+
+    Examples
+    --------
+    >>> import numpy as np, paralesn as pe
+    >>> rng = np.random.default_rng(0)
+    >>> t = np.arange(100)
+    >>> slow, fast = ([np.sin(t / p + rng.uniform(0, 6)) for _ in range(20)] for p in (9, 7))
+    >>> X, y = np.array(slow + fast), ["slow"] * 20 + ["fast"] * 20
+    >>> model = pe.ReservoirClassifier(pe.ParalESN(units=64)).fit(X[::2], y[::2])
+    >>> model.score(X[1::2], y[1::2])
+    1.0
+    """
+
+    def __init__(
+        self,
+        reservoir: Reservoir | None = None,
+        readout: Any = None,
+        pool: str | Sequence[str] = ("last", "mean", "std", "max", "ppv"),
+        segments: int = 1,
+        class_weight: Mapping[Any, float] | str | None = None,
+        standardize: bool | None = None,
+    ) -> None:
+        self.reservoir = reservoir
+        self.readout = readout
+        self.pool = pool
+        self.segments = segments
+        self.class_weight = class_weight
+        self.standardize = standardize
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to series X and their labels y.
+
+        Parameters
+        ----------
+        X : array-like (batch, time, features), (batch, time) for univariate series, or a list of
+            arrays (time, features) or (time,), of equal length or not
+        y : array-like (batch,)
+            Labels: whole numbers, strings, truth values.
+        sample_weight : array (batch,), optional
+        """
+        checks.pools(self.pool, "pool")
+        checks.integer("segments", self.segments, 1)
+        reservoir = own_reservoir(self.reservoir, default_reservoir)
+        readout = own_readout(self.readout, default_readout, "classification")
+        standardize = scaling.wanted(self.standardize, self.reservoir)
+        X = collection(X)
+        classes, labels = _classes(y, len(X))
+        reservoir.fit(X)
+        found = scaling.measure(X) if standardize else None
+        weight = self._weights(classes, labels, sample_weight, X)
+        features = np.concatenate(list(self._features(X, reservoir, found)))
+        arguments = {} if weight is None else {"sample_weight": weight}
+        if weight is not None and not has_fit_parameter(readout, "sample_weight"):
+            raise ValueError(
+                f"class_weight and sample_weight need a readout whose fit takes sample_weight, "
+                f"got {type(readout).__name__}"
+            )
+        if is_regressor(readout):
+            readout.fit(features, _indicators(labels, classes.size), **arguments)
+        else:
+            readout.fit(features, classes[labels], **arguments)
+        self.reservoir_, self.readout_, self.classes_ = reservoir, readout, classes
+        self._scaling = None if found is None else found._asdict()
+        self.n_features_in_ = reservoir.n_features_in_
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels of the series X."""
+        check_is_fitted(self, "readout_")
+        if not is_regressor(self.readout_):
+            return self._read_out(X, self.readout_.predict)
+        decision = self.decision_function(X)
+        best = decision.argmax(axis=1) if decision.ndim == 2 else (decision > 0).astype(int)
+        return self.classes_[best]
+
+    @available_if(_asks_readout("predict_proba"))
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes, (batch, classes), where the readout gives them."""
+        check_is_fitted(self, "readout_")
+        return self._read_out(X, self.readout_.predict_proba)
+
+    @available_if(_decides)
+    def decision_function(self, X: Any) -> np.ndarray:
+        """What the decision rests on: (batch, classes), for two classes (batch,), >0 the second."""
+        check_is_fitted(self, "readout_")
+        if is_regressor(self.readout_):
+            return self._read_out(X, self.readout_.predict)
+        return self._read_out(X, self.readout_.decision_function)
+
+    # -- features --------------------------------------------------------------------------------
+
+    def _features(self, X: Any, reservoir: Reservoir, found: scaling.Scaling | None) -> Any:
+        """Pooled states of some series at a time."""
+        longest = max(len(x) for x in X)
+        size = max(1, _VALUES // (longest * reservoir.n_features_in_))
+        for first in range(0, len(X), size):
+            some = X[first : first + size]
+            some = some if found is None else found.apply(some)
+            yield reservoir.pool(some, self.pool, self.segments)
+
+    def _read_out(self, X: Any, method: Any) -> np.ndarray:
+        X = collection(X, self.n_features_in_)
+        found = None if self._scaling is None else scaling.Scaling(**self._scaling)
+        blocks = self._features(X, self.reservoir_, found)
+        return np.concatenate([np.asarray(method(features)) for features in blocks])
+
+    def _weights(
+        self, classes: np.ndarray, labels: np.ndarray, sample_weight: Any, X: Any
+    ) -> np.ndarray | None:
+        """Weights of the series: their own times those of their classes."""
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, labels, ensure_non_negative=True)
+        if self.class_weight is None:
+            return weight
+        if isinstance(self.class_weight, Mapping):
+            unknown = [label for label in self.class_weight if label not in classes.tolist()]
+            if unknown:
+                expected = f"a dict with keys among the labels {classes.tolist()}"
+                raise checks.fail("class_weight", self.class_weight, expected)
+        elif self.class_weight != "balanced":
+            raise checks.fail("class_weight", self.class_weight, "None, 'balanced' or a dict")
+        given = self.class_weight
+        by_class = compute_sample_weight(
+            dict(given) if isinstance(given, Mapping) else given, classes[labels]
+        )
+        return by_class if weight is None else weight * by_class
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        return tags
+
+    # What a saved model holds besides its parameters.
+    LEARNT = ("reservoir_", "readout_", "classes_", "n_features_in_", "_scaling")
+
+    def _check_learnt(self) -> None:
+        """Check that what a file said was learnt fits together."""
+        pools = checks.pools(self.pool, "pool")
+        segments = checks.integer("segments", self.segments, 1)
+        if not isinstance(self.reservoir_, Reservoir):
+            raise TypeError("a ReservoirClassifier must hold a reservoir")
+        width = self.reservoir_._n_features_out * len(pools) * segments
+        if self.readout_.n_features_in_ != width:
+            raise ValueError("the readout does not fit the reservoir")
+        if self.classes_.ndim != 1 or self.classes_.size < 2:
+            raise ValueError("classes must be two or more")
+        scaling.check(self._scaling, self.reservoir_.n_features_in_)
+
+
+register_estimator(
+    ReservoirClassifier, ReservoirClassifier.LEARNT, ReservoirClassifier._check_learnt
+)
+
+
+def collection(X: Any, n_features: int | None = None) -> Any:
+    """X as an array (batch, time, features) or a list of series; two dimensions are univariate."""
+    owner = "ReservoirClassifier"
+    if series.is_collection(X):
+        return [
+            series.shaped(series.numeric(x, f"X[{b}]"), f"X[{b}]", n_features, owner)
+            for b, x in enumerate(X)
+        ]
+    array = series.numeric(X)
+    if array.ndim == 2:
+        if not array.shape[1]:
+            raise ValueError(
+                f"X must hold at least one time step, got 0 feature(s) (shape={array.shape}) "
+                "while a minimum of 1 is required."
+            )
+        array = array[:, :, None]
+    if array.ndim != 3:
+        raise ValueError(
+            "X must be a collection of series, (batch, time, features), (batch, time) or a list of "
+            f"arrays, got shape {array.shape}. Reshape your data"
+        )
+    return series.shaped(array, "X", n_features, owner)
+
+
+def _classes(y: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The labels there are, and the number of each series' label."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    y = column_or_1d(y, warn=True)
+    if y.size != count:
+        raise ValueError(f"y must hold a label for each of the {count} series, got {y.size}")
+    assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    try:
+        classes, labels = np.unique(y, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in y.tolist()})
+        raise TypeError(f"y must hold labels of one type, got {', '.join(kinds)}") from None
+    if classes.size < 2:
+        raise ValueError(
+            f"y must hold at least two classes, got one class: {classes.tolist()[0]!r}"
+        )
+    return classes, labels
+
+
+def _indicators(labels: np.ndarray, count: int) -> np.ndarray:
+    """Targets -1 and 1: a column for each class, or one for the second of two."""
+    if count == 2:
+        return np.where(labels == 1, 1.0, -1.0)
+    return np.where(labels[:, None] == np.arange(count), 1.0, -1.0)

@@ -1,0 +1,31 @@
+"""The reservoir and the readout an estimator works with: its own copies of what it was given."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.base import clone
+
+from paralesn.reservoirs import checks
+from paralesn.reservoirs.base import Reservoir
+
+
+def own_reservoir(given: Any, default: Callable[[], Reservoir]) -> Reservoir:
+    """A fresh copy of the reservoir given, or the default one."""
+    if given is None:
+        return default()
+    if not isinstance(given, Reservoir):
+        raise checks.fail("reservoir", given, "None or a reservoir", TypeError)
+    fresh: Reservoir = clone(given)
+    return fresh
+
+
+def own_readout(given: Any, default: Callable[[], Any], task: str) -> Any:
+    """A fresh copy of the readout given, told its task where it asks for one, or the default."""
+    if given is None:
+        return default()
+    if isinstance(given, type) or not all(hasattr(given, name) for name in ("fit", "predict")):
+        raise checks.fail("readout", given, "None or an object with fit and predict", TypeError)
+    readout = clone(given)
+    if getattr(readout, "task", task) is None:
+        readout.set_params(task=task)
+    return readout

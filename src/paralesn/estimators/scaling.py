@@ -1,0 +1,66 @@
+"""Inputs brought to zero mean and unit variance, feature by feature, from the training series."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paralesn.reservoirs import checks, series
+
+_STEPS = 1 << 16  # time steps looked at together
+
+
+class Scaling(NamedTuple):
+    """Mean and standard deviation of every feature; a feature without spread is only shifted."""
+
+    mean: np.ndarray
+    scale: np.ndarray
+
+    def apply(self, X: Any) -> Any:
+        """X (…, features), or a list of such arrays, in units of standard deviations."""
+        if series.is_collection(X):
+            return [self.apply(x) for x in X]
+        array = np.asarray(X, float)
+        if array.ndim == 1:
+            array = array[:, None]
+        return (array - self.mean) / self.scale
+
+    def undo(self, Z: np.ndarray) -> np.ndarray:
+        """What `apply` made Z of."""
+        return Z * self.scale + self.mean
+
+
+def measure(X: Any) -> Scaling:
+    """Mean and spread of every feature over all time steps of all series, in two passes."""
+    count, total = 0, np.zeros(1)
+    for rows in _pieces(X):
+        count, total = count + len(rows), total + rows.sum(axis=0)
+    mean = total / count
+    squares = sum(((rows - mean) ** 2).sum(axis=0) for rows in _pieces(X))
+    scale = np.sqrt(squares / count)
+    # What rounding makes of a constant is no spread.
+    flat = scale <= 1e-14 * np.abs(mean)
+    return Scaling(mean, np.where(flat, 1.0, scale))
+
+
+def _pieces(X: Any) -> Any:
+    """Rows (n, features), piece by piece."""
+    for _, block in series.blocks(X, _STEPS):
+        for part in block if isinstance(block, list) else [block]:
+            yield np.asarray(part, float).reshape(-1, part.shape[-1])
+
+
+def wanted(standardize: Any, reservoir: Any) -> bool:
+    """Whether to standardise: None means just where the reservoir is the default one."""
+    if standardize is None:
+        return reservoir is None
+    return checks.flag("standardize", standardize)
+
+
+def check(found: Any, n_features: int) -> None:
+    """Check what a file said of a scaling."""
+    if found is None:
+        return
+    mean, scale = np.asarray(found["mean"]), np.asarray(found["scale"])
+    right = mean.shape == scale.shape == (n_features,) and np.isfinite(mean).all()
+    if not right or not (np.isfinite(scale) & (scale > 0)).all():
+        raise ValueError("the scaling does not fit the reservoir")
