@@ -5,6 +5,7 @@ from importlib.metadata import version
 from paralesn.estimators.classifier import ReservoirClassifier
 from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.persistence import load, save
+from paralesn.readouts.mlp import MLP
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.diagonal import ParalESN
 from paralesn.reservoirs.layers import DiagonalLayer
@@ -14,6 +15,7 @@ __version__ = version("paralesn")
 
 __all__ = [
     "DiagonalLayer",
+    "MLP",
     "ParalESN",
     "ReservoirClassifier",
     "ReservoirRegressor",

@@ -19,6 +19,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as write_tensors
 
+from paralesn.readouts.mlp import MLP
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.diagonal import ParalESN
 from paralesn.reservoirs.layers import DiagonalLayer
@@ -257,4 +258,5 @@ def _make_state(found: dict[str, Any]) -> State:
 register(DiagonalLayer, _layer_parts, lambda found: DiagonalLayer(**found))
 register(State, lambda state: {"layers": state.layers, "origin": state.origin}, _make_state)
 register_estimator(ParalESN, ParalESN.LEARNT, ParalESN._check_learnt)
+register_estimator(MLP, MLP.LEARNT, MLP._check_learnt)
 register_estimator(Ridge, Ridge.LEARNT, Ridge._check_learnt)

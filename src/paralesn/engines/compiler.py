@@ -49,6 +49,9 @@ class _KernelCache(FunctionCache):
             source_stamp=_STAMP,
         )
 
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        return sig, codegen.magic_tuple(), _described(self._py_func)
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
@@ -60,6 +63,19 @@ class _KernelCache(FunctionCache):
             super().save_overload(sig, data)
         except (OSError, EOFError, pickle.UnpicklingError):
             self.disable()
+
+
+def _described(function: Callable[..., Any]) -> tuple[Any, ...]:
+    """What tells functions made by the same factory apart: the values they were made with.
+
+    Numba would pickle those values, and a compiled function among them pickles differently in
+    every process, so that its callers would never be found again.
+    """
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    values = (
+        _described(cell.py_func) if hasattr(cell, "py_func") else repr(cell) for cell in cells
+    )
+    return (function.__qualname__, *values)
 
 
 def kernel(function: Callable[..., Any]) -> Any:

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from paralesn.engines import deep, pooling, response, threads
+from paralesn.engines import loop as loops
 from paralesn.engines.memory import empty
 from paralesn.engines.packed import (
     Place,
@@ -17,8 +18,9 @@ from paralesn.engines.packed import (
     prepare,
     run_layer,
 )
+from paralesn.engines.reference import feed_back
 
-__all__ = ["Program", "empty", "last", "pool", "prepare", "run", "step"]
+__all__ = ["Program", "empty", "last", "loop", "pool", "prepare", "run", "step"]
 
 
 def run(
@@ -103,3 +105,19 @@ def step(
 @lru_cache(maxsize=8)
 def _one_step(count: int) -> tuple[np.ndarray, np.ndarray]:
     return np.arange(count), np.ones(count, np.int64)
+
+
+def loop(
+    program: Program,
+    inputs: np.ndarray,
+    state: tuple[np.ndarray, ...],
+    weights: np.ndarray,
+    intercept: np.ndarray,
+    difference: bool,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """Feed a linear readout's predictions back as the next step's input."""
+    arguments = (program, inputs, state, weights, intercept, difference)
+    if not loops.can_run(program):
+        return feed_back(step, *arguments)
+    return loops.run(*arguments, threads.count(n_jobs))

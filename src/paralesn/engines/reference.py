@@ -6,6 +6,7 @@ same thing to an engine.
 """
 
 import itertools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -137,6 +138,55 @@ def pool(
         cuts = [steps * s // segments for s in range(segments + 1)]
         parts = [states[a:b] for a, b in itertools.pairwise(cuts)]
         out[to] = np.concatenate([POOLS[name](part) for part in parts for name in pools])
+
+
+def loop(
+    program: Program,
+    inputs: np.ndarray,
+    state: tuple[np.ndarray, ...],
+    weights: np.ndarray,
+    intercept: np.ndarray,
+    difference: bool,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """Feed a linear readout's predictions back as the next step's input.
+
+    Parameters
+    ----------
+    inputs : (steps, B, F)
+        The first D features are the fed-back ones, given for the first step; the others are known.
+    state : per layer (B, N)
+    weights : (D, columns); intercept : (D,)
+    difference : bool
+        Whether the readout predicts what is to be added to the fed-back features.
+
+    Returns
+    -------
+    predictions : (steps, B, D)
+    """
+    return feed_back(step, program, inputs, state, weights, intercept, difference)
+
+
+def feed_back(
+    step: Callable[..., tuple[np.ndarray, ...]],
+    program: Any,
+    inputs: np.ndarray,
+    state: tuple[np.ndarray, ...],
+    weights: np.ndarray,
+    intercept: np.ndarray,
+    difference: bool,
+) -> np.ndarray:
+    """Close the loop around any engine's `step`."""
+    outputs, columns = weights.shape
+    predicted = np.empty((*inputs.shape[:2], outputs))
+    z = np.empty((inputs.shape[1], columns), program.dtype)
+    x = inputs[0].copy()
+    for t in range(inputs.shape[0]):
+        x[:, outputs:] = inputs[t, :, outputs:]
+        state = step(program, x, state, z)
+        predicted[t] = z @ weights.T + intercept + (x[:, :outputs] if difference else 0.0)
+        x[:, :outputs] = predicted[t]
+    return predicted
 
 
 def empty(shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:

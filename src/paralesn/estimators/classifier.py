@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
 )
 
 from paralesn.estimators import scaling
-from paralesn.estimators.parts import own_readout, own_reservoir
+from paralesn.estimators.parts import check_parts, own_readout, own_reservoir
 from paralesn.persistence import register_estimator
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs import checks, series
@@ -231,11 +231,7 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
         """Check that what a file said was learnt fits together."""
         pools = checks.pools(self.pool, "pool")
         segments = checks.integer("segments", self.segments, 1)
-        if not isinstance(self.reservoir_, Reservoir):
-            raise TypeError("a ReservoirClassifier must hold a reservoir")
-        width = self.reservoir_._n_features_out * len(pools) * segments
-        if self.readout_.n_features_in_ != width:
-            raise ValueError("the readout does not fit the reservoir")
+        check_parts(self.reservoir_, self.readout_, len(pools) * segments)
         if self.classes_.ndim != 1 or self.classes_.size < 2:
             raise ValueError("classes must be two or more")
         scaling.check(self._scaling, self.reservoir_.n_features_in_)

@@ -5,6 +5,8 @@ from typing import Any
 
 from sklearn.base import clone
 
+from paralesn.readouts.mlp import MLP
+from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs import checks
 from paralesn.reservoirs.base import Reservoir
 
@@ -29,3 +31,11 @@ def own_readout(given: Any, default: Callable[[], Any], task: str) -> Any:
     if getattr(readout, "task", task) is None:
         readout.set_params(task=task)
     return readout
+
+
+def check_parts(reservoir: Any, readout: Any, times: int = 1) -> None:
+    """Check that a file's readout reads `times` the states of its reservoir."""
+    if not isinstance(reservoir, Reservoir) or not isinstance(readout, (Ridge, MLP)):
+        raise TypeError("an estimator must hold a reservoir and a readout")
+    if getattr(readout, "n_features_in_", None) != times * reservoir._n_features_out:
+        raise ValueError("the readout does not fit the reservoir")

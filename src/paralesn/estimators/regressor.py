@@ -9,7 +9,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from paralesn.estimators import scaling
-from paralesn.estimators.parts import own_readout, own_reservoir
+from paralesn.estimators.parts import check_parts, own_readout, own_reservoir
 from paralesn.estimators.targets import Layout, layout, restore, targets_for
 from paralesn.persistence import register_estimator
 from paralesn.readouts.ridge import Ridge
@@ -175,10 +175,7 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _check_learnt(self) -> None:
         """Check that what a file said was learnt fits together."""
-        if not isinstance(self.reservoir_, Reservoir) or not isinstance(self.readout_, Ridge):
-            raise TypeError("a ReservoirRegressor must hold a reservoir and a Ridge")
-        if self.readout_.n_features_in_ != self.reservoir_._n_features_out:
-            raise ValueError("the readout does not fit the reservoir")
+        check_parts(self.reservoir_, self.readout_)
         if self.state_.origin != self.reservoir_._origin:
             raise ValueError("the state does not belong to the reservoir")
         scaling.check(self._scaling, self.reservoir_.n_features_in_)

@@ -117,9 +117,10 @@ def moments(
         for start in range(0, index.size, size):
             cut = index[start : start + size]
             shifted, w = X[cut] - origin, weight[cut].astype(float)
-            first += w @ shifted
+            # Not by BLAS, whose sums depend on the number of its threads.
+            first += np.einsum("i,ij->j", w, shifted)
             np.square(shifted, out=shifted)
-            second += w @ shifted
+            second += np.einsum("i,ij->j", w, shifted)
             total += w.sum()
         first /= total
         variance = second / total - first**2
