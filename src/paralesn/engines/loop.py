@@ -48,7 +48,7 @@ def run(
             np.array([layer.mix_bias for layer in layers], program.dtype),
             np.array([[layer.left, layer.units, layer.column] for layer in layers]),
             program.concat, program.mixing, np.arange(here), np.ones(here, np.int64),
-            weights, intercept, difference, result,
+            weights, intercept, difference, result, 0, 1, True,
         )  # fmt: skip
         predicted[:, cut] = result
 
@@ -85,30 +85,37 @@ def loop_kernel(first_layer: Any, later_layers: Any) -> Any:
         rows, ones (B,)          0 .. B - 1, and ones
         weights (D, columns), intercept (D,)   the readout
         predicted (steps, B, D)  the result
+        zero, one, yes           0, 1 and True: as literals they would compile the layers anew
     """
 
     @called
     def advance(depth, source, column, features, before, after, target, to, packed, taps, mix_bias,
-                left, rows, ones):  # fmt: skip
+                left, rows, ones, zero, one, yes):  # fmt: skip
         count, slices = rows.shape[0], packed.shape[0]
         if depth == 0:
-            first_layer(source, rows, column, features, ones, before, after, target, rows, to,
-                        packed, taps, mix_bias, left, True, 1, 0, count, 0, slices)  # fmt: skip
+            first_layer(
+                source, rows, column, features, ones, before, after, target, rows, to, packed, taps,
+                mix_bias, left, yes, one, zero, count, zero, slices,
+            )  # fmt: skip
         elif later_layers is not None:
-            later_layers(source, rows, column, features, ones, before, after, target, rows, to,
-                         packed, taps, mix_bias, left, True, 1, 0, count, 0, slices)  # fmt: skip
+            later_layers(
+                source, rows, column, features, ones, before, after, target, rows, to, packed, taps,
+                mix_bias, left, yes, one, zero, count, zero, slices,
+            )  # fmt: skip
 
     @kernel
-    def loop(inputs, states, spare, out, buffers, packed, taps, no_taps, mix_bias, shape, concat,
-             mixing, rows, ones, weights, intercept, difference, predicted):  # fmt: skip
+    def loop(
+        inputs, states, spare, out, buffers, packed, taps, no_taps, mix_bias, shape, concat, mixing,
+        rows, ones, weights, intercept, difference, predicted, zero, one, yes,
+    ):  # fmt: skip
         steps, outputs, top = inputs.shape[0], weights.shape[0], len(packed) - 1
         for t in range(steps):
-            source, column, features = inputs[t], 0, inputs.shape[2]
+            source, column, features = inputs[t], zero, inputs.shape[2]
             for depth in range(len(packed)):
                 left, units, place = shape[depth]
                 asked = depth == top or (concat and mixing)
                 handed = out if asked else buffers[depth % 2]
-                to = place if asked else 0
+                to = place if asked else zero
                 # Raw states of all layers are asked for besides the mixed ones handed upwards. One
                 # place that calls the layer keeps compilation short.
                 for extra in range(2 if concat and not asked else 1):
@@ -116,7 +123,7 @@ def loop_kernel(first_layer: Any, later_layers: Any) -> Any:
                     advance(depth, source, column, features, states[depth], spare[depth],
                             out if extra else handed, place if extra else to, packed[depth],
                             no_taps[depth] if raw else taps[depth], mix_bias[depth], left, rows,
-                            ones)  # fmt: skip
+                            ones, zero, one, yes)  # fmt: skip
                 source, column, features = handed, to, units
             states, spare = spare, states
             for b in range(rows.shape[0]):

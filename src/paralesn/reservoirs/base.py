@@ -1,10 +1,8 @@
 """The reservoir contract: draw once from a seed, then run, stream, last, step, from any state."""
 
-import hashlib
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import fields
 from math import isfinite
 from types import ModuleType
 from typing import Any, NamedTuple, Self
@@ -15,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from paralesn.reservoirs import checks, series
 from paralesn.reservoirs.series import Series
-from paralesn.reservoirs.state import State
+from paralesn.reservoirs.state import State, fingerprint, starts
 from paralesn.reservoirs.stream import StateStream
 
 ENGINES = {"auto": "cpu", "cpu": "cpu", "reference": "reference"}
@@ -95,7 +93,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _settle(self) -> None:
         """Derive what follows from the layers."""
         self.n_parameters_ = self._count_parameters()
-        self._origin = _fingerprint(self.layers_)
+        self._origin = fingerprint(self.layers_)
         self._plans = {}
 
     def _ensure_drawn(self, n_features: int) -> None:
@@ -121,7 +119,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = [_dtype_name(self.dtype)]
+        tags.transformer_tags.preserves_dtype = [checks.dtype_name(self.dtype)]
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
@@ -218,11 +216,8 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         state : State, only with `return_state`
         """
         data = self._read(X)
-        plan = self._plan()
-        count = data.lengths.size
-        before = self._start(plan, state, count, data.kind)
-        out = plan.engine.empty((count, plan.outputs), plan.real)
-        places = np.stack([data.starts(), np.arange(count), data.lengths])
+        plan, places, before = self._rows_each(data, state)
+        out = plan.engine.empty((data.lengths.size, plan.outputs), plan.real)
         arguments = (plan.program, data.rows, places, before, out)
         after = None
         if return_state:
@@ -272,11 +267,8 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"segments must be at most the number of time steps, got {segments} for "
                 f"{data.lengths[b]} steps in series {b}"
             )
-        plan = self._plan()
-        count = data.lengths.size
-        before = self._start(plan, state, count, data.kind)
-        out = np.empty((count, segments * len(names) * plan.outputs), plan.real)
-        places = np.stack([data.starts(), np.arange(count), data.lengths])
+        plan, places, before = self._rows_each(data, state)
+        out = np.empty((data.lengths.size, segments * len(names) * plan.outputs), plan.real)
         plan.engine.pool(
             plan.program, data.rows, places, before, out, names, segments, n_jobs=self.n_jobs
         )
@@ -337,7 +329,9 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     # -- helpers ---------------------------------------------------------------------------------
 
     def _real_dtype(self) -> np.dtype:
-        return np.dtype(checks.choice("dtype", _dtype_name(self.dtype), ("float32", "float64")))
+        return np.dtype(
+            checks.choice("dtype", checks.dtype_name(self.dtype), ("float32", "float64"))
+        )
 
     def _plan(self) -> _Plan:
         key = (self.engine, self.dtype, self.concat, self.mixing, self.n_jobs)
@@ -368,10 +362,18 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         plan = self._plan()
         before = self._start(plan, state, data.lengths.size, data.kind)
         out = plan.engine.empty((data.rows.shape[0], plan.outputs), plan.real)
-        starts = data.starts()
-        places = np.stack([starts, starts, data.lengths])
+        first = data.starts()
+        places = np.stack([first, first, data.lengths])
         after = plan.engine.run(plan.program, data.rows, places, before, out, n_jobs=self.n_jobs)
         return data.split(out), self._state(after, data.kind)
+
+    def _rows_each(
+        self, data: Series, state: State | Sequence[np.ndarray] | None
+    ) -> tuple[_Plan, np.ndarray, tuple[np.ndarray, ...]]:
+        """What an engine needs to write one row for each series."""
+        plan, count = self._plan(), data.lengths.size
+        places = np.stack([data.starts(), np.arange(count), data.lengths])
+        return plan, places, self._start(plan, state, count, data.kind)
 
     def _start(
         self,
@@ -381,63 +383,24 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         kind: str,
     ) -> tuple[np.ndarray, ...]:
         """The states to start from as one (count, units) array per layer."""
-        if state is None:
-            return tuple(np.zeros((count, width), plan.state) for width in plan.widths)
-        ours = isinstance(state, State)
-        if isinstance(state, State):
-            if state.origin != self._origin:
-                raise ValueError(
-                    "state must come from this model, got the state of another one "
-                    f"(fingerprint {state.origin[:8]}, expected {self._origin[:8]})"
-                )
-            layers: Sequence[np.ndarray] = state.layers
-        elif isinstance(state, (list, tuple)) and len(state) == len(plan.widths):
-            layers = [np.asarray(h) for h in state]
-        else:
-            raise TypeError(
-                "state must be None, a State returned by this model or a list of one array per "
-                f"layer ({len(plan.widths)}), got {type(state).__name__}"
-            )
-        starts: list[np.ndarray] = []
-        for h, width in zip(layers, plan.widths, strict=True):
-            expected = (width,) if kind is series.SINGLE else (count, width)
-            name = "state of layer " + str(len(starts) + 1)
-            if h.shape != expected:
-                raise ValueError(f"{name} must have shape {expected} here, got {h.shape}")
-            if not ours or h.dtype != plan.state:
-                h = _converted(name, h, plan.state)
-            starts.append(h.reshape(count, width))
-        return tuple(starts)
+        return starts(state, self._origin, plan.widths, plan.state, count, kind == series.SINGLE)
+
+    def _close_loop(
+        self,
+        inputs: np.ndarray,
+        state: State,
+        weights: np.ndarray,
+        intercept: np.ndarray,
+        difference: bool,
+    ) -> np.ndarray:
+        """Feed predictions of a linear readout back: inputs (steps, batch, F), see the engines."""
+        plan = self._plan()
+        before = self._start(plan, state, inputs.shape[1], series.BATCH)
+        arguments = (inputs.astype(plan.real), before, weights, intercept, difference)
+        predicted: np.ndarray = plan.engine.loop(plan.program, *arguments, n_jobs=self.n_jobs)
+        return predicted
 
     def _state(self, after: tuple[np.ndarray, ...], kind: str) -> State:
         if kind is series.SINGLE:
             after = tuple([h[0] for h in after])
         return State(after, self._origin)
-
-
-def _converted(name: str, h: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """A layer's state as `dtype`, finite."""
-    if h.dtype.kind not in "biufc" or (h.dtype.kind == "c" and dtype.kind != "c"):
-        raise TypeError(f"{name} must be convertible to {dtype}, got {h.dtype}")
-    h = np.ascontiguousarray(h, dtype)
-    if not np.isfinite(h).all():
-        raise ValueError(f"{name} must be finite, got NaN or infinity")
-    return h
-
-
-def _dtype_name(dtype: Any) -> str:
-    try:
-        return np.dtype(dtype).name if dtype is not None else "None"
-    except TypeError:
-        return repr(dtype)
-
-
-def _fingerprint(layers: tuple[Any, ...]) -> str:
-    """Digest of everything that was drawn: equal arrays, equal model."""
-    digest = hashlib.blake2b(digest_size=16)
-    for layer in layers:
-        for field in fields(layer):
-            value = np.ascontiguousarray(getattr(layer, field.name))
-            digest.update(f"{field.name}{value.dtype}{value.shape}".encode())
-            digest.update(value.data)
-    return digest.hexdigest()

@@ -93,6 +93,14 @@ def pools(value: Any, name: str = "pools") -> tuple[str, ...]:
     return tuple(names)
 
 
+def dtype_name(dtype: Any) -> str:
+    """Name of a dtype, or what came in its place."""
+    try:
+        return np.dtype(dtype).name if dtype is not None else "None"
+    except TypeError:
+        return repr(dtype)
+
+
 def jobs(value: Any) -> int | None:
     """Number of threads: None, a positive number, or a negative one counting back from all."""
     expected = "None (every core), a positive whole number, or -1 (every core)"

@@ -1,6 +1,9 @@
 """What a reservoir remembers between two calls."""
 
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -20,3 +23,62 @@ class State:
 
     layers: tuple[np.ndarray, ...]
     origin: str
+
+
+def starts(
+    state: State | Sequence[np.ndarray] | None,
+    origin: str,
+    widths: tuple[int, ...],
+    dtype: np.dtype,
+    count: int,
+    is_single: bool,
+) -> tuple[np.ndarray, ...]:
+    """The states to start from as one (count, units) array per layer, checked."""
+    if state is None:
+        return tuple(np.zeros((count, width), dtype) for width in widths)
+    ours = isinstance(state, State)
+    if isinstance(state, State):
+        if state.origin != origin:
+            raise ValueError(
+                "state must come from this model, got the state of another one "
+                f"(fingerprint {state.origin[:8]}, expected {origin[:8]})"
+            )
+        layers: Sequence[np.ndarray] = state.layers
+    elif isinstance(state, (list, tuple)) and len(state) == len(widths):
+        layers = [np.asarray(h) for h in state]
+    else:
+        raise TypeError(
+            "state must be None, a State returned by this model or a list of one array per "
+            f"layer ({len(widths)}), got {type(state).__name__}"
+        )
+    found: list[np.ndarray] = []
+    for h, width in zip(layers, widths, strict=True):
+        expected = (width,) if is_single else (count, width)
+        name = "state of layer " + str(len(found) + 1)
+        if h.shape != expected:
+            raise ValueError(f"{name} must have shape {expected} here, got {h.shape}")
+        if not ours or h.dtype != dtype:
+            h = _converted(name, h, dtype)
+        found.append(h.reshape(count, width))
+    return tuple(found)
+
+
+def _converted(name: str, h: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """A layer's state as `dtype`, finite."""
+    if h.dtype.kind not in "biufc" or (h.dtype.kind == "c" and dtype.kind != "c"):
+        raise TypeError(f"{name} must be convertible to {dtype}, got {h.dtype}")
+    h = np.ascontiguousarray(h, dtype)
+    if not np.isfinite(h).all():
+        raise ValueError(f"{name} must be finite, got NaN or infinity")
+    return h
+
+
+def fingerprint(layers: tuple[Any, ...]) -> str:
+    """Digest of everything that was drawn: equal arrays, equal model."""
+    digest = hashlib.blake2b(digest_size=16)
+    for layer in layers:
+        for field in fields(layer):
+            value = np.ascontiguousarray(getattr(layer, field.name))
+            digest.update(f"{field.name}{value.dtype}{value.shape}".encode())
+            digest.update(value.data)
+    return digest.hexdigest()
