@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from paralesn.datasets import mackey_glass
+from paralesn.datasets import lorenz63, mackey_glass
 from paralesn.datasets.synthetic import _integrate_mackey_glass
 
 
@@ -45,3 +45,16 @@ def test_mackey_glass_is_the_centred_series():
     assert abs(level.mean() - 0.92) < 0.02
     np.testing.assert_array_equal(series, mackey_glass(5000))
     assert np.abs(series - mackey_glass(5000, seed=1)).max() > 0.1
+
+
+def test_lorenz63_solves_its_equation():
+    """From a point on the attractor, two units of time on."""
+    series = lorenz63(101, dt=0.02)
+
+    def slope(t, u):
+        return 10 * (u[1] - u[0]), u[0] * (28 - u[2]) - u[1], u[0] * u[1] - 8 / 3 * u[2]
+
+    times = np.arange(101) * 0.02
+    truth = solve_ivp(slope, (0, 2), series[0], t_eval=times, rtol=1e-11, atol=1e-11).y.T
+    np.testing.assert_allclose(series, truth, rtol=0, atol=1e-4)
+    assert np.abs(lorenz63(50, seed=1) - lorenz63(50)).max() > 0.1

@@ -230,7 +230,7 @@ def test_forged_readouts_are_refused(tmp_path):
     with pytest.raises(ValueError, match="do not fit together"):
         pe.load(forged(MODELS["ridge"], tmp_path, lambda c: None, smaller))
     learnt = lambda c: c["model"]["parts"]["learnt"]["dict"]  # noqa: E731
-    with pytest.raises(ValueError, match="must hold a reservoir and a Ridge"):
+    with pytest.raises(ValueError, match="must hold a reservoir and a readout"):
         pe.load(forged(MODELS["regressor"], tmp_path, lambda c: learnt(c).update(readout_=1)))
     with pytest.raises(ValueError, match="does not belong to the reservoir"):
         pe.load(

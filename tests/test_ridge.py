@@ -347,7 +347,7 @@ def test_wrong_data(rng):
         (lambda: ridge.predict(np.full((1, 2), np.nan)), "NaN"),
         (lambda: pe.Ridge().fit(Z, y, sample_weight=-np.ones(10)), "[Nn]egative"),
         (lambda: pe.Ridge().fit(Z, y, validation=Z), "validation must"),
-        (lambda: pe.Ridge().fit(Z, y, validation=(Z, y[:3])), "validation must hold 10 rows"),
+        (lambda: pe.Ridge().fit(Z, y, validation=(Z, y[:3])), "validation data must hold 10 rows"),
         (lambda: ridge.forget(0), r"factor must be a number in \(0, 1\], got 0"),
         (lambda: ridge.forget(1.5), "factor must be"),
         (lambda: ridge.merge(pe.Ridge().fit(Z[:, :1], y)), "other must have seen as many features"),

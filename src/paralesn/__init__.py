@@ -2,7 +2,9 @@
 
 from importlib.metadata import version
 
+from paralesn.estimators.calibration import Forecast
 from paralesn.estimators.classifier import ReservoirClassifier
+from paralesn.estimators.forecaster import ReservoirForecaster
 from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.persistence import load, save
 from paralesn.readouts.mlp import MLP
@@ -15,9 +17,11 @@ __version__ = version("paralesn")
 
 __all__ = [
     "DiagonalLayer",
+    "Forecast",
     "MLP",
     "ParalESN",
     "ReservoirClassifier",
+    "ReservoirForecaster",
     "ReservoirRegressor",
     "Ridge",
     "State",

@@ -1,5 +1,5 @@
 """Datasets: generators of benchmark series."""
 
-from paralesn.datasets.synthetic import mackey_glass
+from paralesn.datasets.synthetic import lorenz63, mackey_glass
 
-__all__ = ["mackey_glass"]
+__all__ = ["lorenz63", "mackey_glass"]

@@ -135,7 +135,7 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
         checks.integer("segments", self.segments, 1)
         reservoir = own_reservoir(self.reservoir, default_reservoir)
         readout = own_readout(self.readout, default_readout, "classification")
-        standardize = scaling.wanted(self.standardize, self.reservoir)
+        standardize = scaling.wanted("standardize", self.standardize, self.reservoir)
         X = collection(X)
         classes, labels = _classes(y, len(X))
         reservoir.fit(X)

@@ -80,7 +80,7 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         washout = checks.integer("washout", self.washout, 0)
         reservoir = own_reservoir(self.reservoir, ParalESN)
         readout = own_readout(self.readout, Ridge, "regression")
-        standardize = scaling.wanted(self.standardize, self.reservoir)
+        standardize = scaling.wanted("standardize", self.standardize, self.reservoir)
         shape = layout(X)
         omits = getattr(readout, "nan_targets", "error") == "omit"
         targets = targets_for(y, shape, allow_nan=omits)

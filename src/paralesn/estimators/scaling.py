@@ -49,11 +49,9 @@ def _pieces(X: Any) -> Any:
             yield np.asarray(part, float).reshape(-1, part.shape[-1])
 
 
-def wanted(standardize: Any, reservoir: Any) -> bool:
-    """Whether to standardise: None means just where the reservoir is the default one."""
-    if standardize is None:
-        return reservoir is None
-    return checks.flag("standardize", standardize)
+def wanted(name: str, value: Any, reservoir: Any) -> bool:
+    """Whether to do something to the data: None means just where the reservoir is the default."""
+    return reservoir is None if value is None else checks.flag(name, value)
 
 
 def check(found: Any, n_features: int) -> None:

@@ -95,7 +95,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         validation : (X, y), optional
             Data to choose alpha by, instead of generalised cross-validation.
         """
-        for name in ("_factors", "n_features_in_", "_validation", "_solved"):
+        for name in ("_factors", "n_features_in_", "_solved"):
             if hasattr(self, name):
                 delattr(self, name)
         self.partial_fit(X, y, sample_weight)
@@ -104,17 +104,8 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 X_held, y_held = validation
             except (TypeError, ValueError):
                 raise ValueError("validation must be None or a pair (X, y)") from None
-            X_held = validate_data(self, X_held, reset=False, dtype=_FLOATS)
-            y_held = self._targets(y_held)[0]
-            if y_held.shape != (X_held.shape[0], self._n_targets):
-                raise ValueError(
-                    f"validation must hold {X_held.shape[0]} rows of {self._n_targets} targets, "
-                    f"got y of shape {y_held.shape}"
-                )
-            self._validation = X_held, y_held
+            self.validate(X_held, y_held)
         self._solution()
-        if validation is not None:
-            del self._validation
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -127,8 +118,11 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(f"y must have as many rows as X ({X.shape[0]}), got {y.shape[0]}")
         if first:
             self._flat, self._n_targets, self.n_samples_seen_ = flat, y.shape[1], 0
-            omit = self.nan_targets == "omit"
-            self._groups = [[t] for t in range(y.shape[1])] if omit else [list(range(y.shape[1]))]
+            self._judged: dict[str, np.ndarray] | None = None
+            # Targets among themselves are of no interest: many of them go in groups.
+            size = 1 if self.nan_targets == "omit" else max(X.shape[1], 64)
+            targets = list(range(y.shape[1]))
+            self._groups = [targets[i : i + size] for i in range(0, y.shape[1], size)]
             self._factors: list[np.ndarray | None] = [None] * len(self._groups)
             self._first_row, self._constant = X[0].astype(float), np.ones(X.shape[1], bool)
         elif y.shape[1] != self._n_targets:
@@ -195,6 +189,42 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self._constant &= other._constant & (self._first_row == other._first_row)
         self.n_samples_seen_ += other.n_samples_seen_
         self._solved = None
+        return self
+
+    def validate(self, X: Any, y: Any) -> Self:
+        """Judge every alpha, as solved from what was seen, by data that was not; choose by that.
+
+        Errors add up over calls, and the choice stays when more is learnt, until the next `fit`.
+        """
+        check_is_fitted(self, "n_features_in_")
+        X = validate_data(self, X, reset=False, dtype=_FLOATS)
+        y = self._targets(y)[0]
+        if y.shape != (X.shape[0], self._n_targets):
+            raise ValueError(
+                f"validation data must hold {X.shape[0]} rows of {self._n_targets} targets, "
+                f"got y of shape {y.shape}"
+            )
+        solved = self._solution()
+        known = ~np.isnan(y)
+        errors = [
+            np.where(known, X @ coefs + intercepts - y, 0.0)
+            for coefs, intercepts in zip(solved.coefs, solved.intercepts, strict=True)
+        ]
+        values = np.where(known, y, 0.0)
+        sums = np.stack([known.sum(axis=0), values.sum(axis=0), (values**2).sum(axis=0)])
+        new = {"errors": np.array([(error**2).sum(axis=0) for error in errors]), "sums": sums}
+        before = self._judged or dict.fromkeys(new, np.zeros(1))
+        self._judged = {name: new[name] + before[name] for name in new}
+        self._choose(solved)
+        return self
+
+    def choose_as(self, other: "Ridge") -> Self:
+        """Choose alpha by the validation data another readout was judged by."""
+        if not isinstance(other, Ridge) or getattr(other, "_judged", None) is None:
+            raise ValueError(f"other must be a Ridge with validation data, got {other!r}")
+        if other._n_targets != self._n_targets or len(other.alphas) != len(self.alphas):
+            raise ValueError("other must have as many alphas and targets")
+        self._judged, self._solved = other._judged, None
         return self
 
     def forget(self, factor: float) -> Self:
@@ -281,16 +311,11 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _choose(self, solved: Solution) -> None:
         self._scores = solved.gcv
-        held = getattr(self, "_validation", None)
-        if held is not None:
-            X, y = held
-            variance = np.nanvar(y, axis=0)
-            variance[variance == 0] = 1.0
-            errors = [
-                np.nanmean((X @ coefs + intercepts - y) ** 2, axis=0) / variance
-                for coefs, intercepts in zip(solved.coefs, solved.intercepts, strict=True)
-            ]
-            self._scores = np.array(errors)
+        if self._judged is not None:
+            count, total, squares = self._judged["sums"]
+            count = np.maximum(count, 1)
+            variance = np.maximum(squares / count - (total / count) ** 2, 0.0)
+            self._scores = self._judged["errors"] / count / np.where(variance > 0, variance, 1.0)
         if self.per_target:
             self._best = self._scores.argmin(axis=0)
         else:
@@ -299,7 +324,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     # What a saved model holds besides its parameters.
     LEARNT = (
         "n_features_in_", "feature_names_in_", "n_samples_seen_", "_factors", "_groups", "_flat",
-        "_n_targets", "_first_row", "_constant", "_saved_solution",
+        "_n_targets", "_first_row", "_constant", "_judged", "_saved_solution",
     )  # fmt: skip
 
     @property
@@ -338,6 +363,8 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             and self._mean.shape == self._scale.shape == (p,)
             and self._first_row.shape == self._constant.shape == (p,)
             and self._best.shape == (m,)
+            and (self._judged is None or self._judged["errors"].shape == (alphas, m))
+            and (self._judged is None or self._judged["sums"].shape == (3, m))
             and all(0 <= best < alphas for best in self._best)
         )
         if not right:

@@ -33,8 +33,8 @@ class _Plan(NamedTuple):
 class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """What every reservoir offers. Subclasses say how to draw layers and which engine runs them.
 
-    A subclass has the attributes `dtype`, `engine`, `device`, `n_jobs`, `seed`, `concat` and
-    `mixing`, and implements `_check_hyperparameters`, `_draw` and `_count_parameters`.
+    A subclass has the attributes below and implements `_check_hyperparameters`, `_draw` and
+    `_count_parameters`.
     """
 
     dtype: Any
@@ -77,8 +77,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         self._check_hyperparameters()
         self._check_names(X, reset=True)
-        n_features = 0
-        dtype = self._real_dtype()
+        n_features, dtype = 0, self._real_dtype()
         for t0, block in series.blocks(X, block=1 << 16):
             data = series.read(block, dtype, name="X", first_step=t0, allow_ended=True)
             n_features = data.rows.shape[1]
@@ -105,11 +104,8 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _n_features_out(self) -> int:
         """Columns of the states, as concat and mixing stand now."""
         widths = [layer.eigenvalues.size for layer in self.layers_]
-        parts = 2 if self._is_complex() and not self.mixing else 1
+        parts = 1 if self.mixing or not np.iscomplexobj(self.layers_[0].eigenvalues) else 2
         return parts * (sum(widths) if self.concat else widths[-1])
-
-    def _is_complex(self) -> bool:
-        return np.iscomplexobj(self.layers_[0].eigenvalues)
 
     def _check_names(self, X: Any, reset: bool) -> None:
         if hasattr(X, "columns"):
@@ -218,14 +214,13 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         data = self._read(X)
         plan, places, before = self._rows_each(data, state)
         out = plan.engine.empty((data.lengths.size, plan.outputs), plan.real)
-        arguments = (plan.program, data.rows, places, before, out)
-        after = None
+        arguments, after = (plan.program, data.rows, places, before, out), None
         if return_state:
             after = plan.engine.run(*arguments, last_only=True, n_jobs=self.n_jobs)
         else:
             plan.engine.last(*arguments, n_jobs=self.n_jobs)
         result = out[0] if data.kind == series.SINGLE else out
-        return (result, self._state(after, data.kind)) if after is not None else result
+        return result if after is None else (result, self._state(after, data.kind))
 
     def pool(
         self,
@@ -329,9 +324,8 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     # -- helpers ---------------------------------------------------------------------------------
 
     def _real_dtype(self) -> np.dtype:
-        return np.dtype(
-            checks.choice("dtype", checks.dtype_name(self.dtype), ("float32", "float64"))
-        )
+        name = checks.dtype_name(self.dtype)
+        return np.dtype(checks.choice("dtype", name, ("float32", "float64")))
 
     def _plan(self) -> _Plan:
         key = (self.engine, self.dtype, self.concat, self.mixing, self.n_jobs)
@@ -340,12 +334,13 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             self._check_hyperparameters()
             real = self._real_dtype()
             self._check_precision(real)
+            zero = self.layers_[0].eigenvalues.dtype.type(0).item()  # real or complex
             engine = importlib.import_module(f"paralesn.engines.{ENGINES[self.engine]}")
             plan = self._plans[key] = _Plan(
                 engine=engine,
                 program=engine.prepare(self.layers_, self.concat, self.mixing, real),
                 real=real,
-                state=np.result_type(real, 1j) if self._is_complex() else real,
+                state=np.result_type(real, zero),
                 widths=tuple(layer.eigenvalues.size for layer in self.layers_),
                 outputs=self._n_features_out,
             )
@@ -396,9 +391,8 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Feed predictions of a linear readout back: inputs (steps, batch, F), see the engines."""
         plan = self._plan()
         before = self._start(plan, state, inputs.shape[1], series.BATCH)
-        arguments = (inputs.astype(plan.real), before, weights, intercept, difference)
-        predicted: np.ndarray = plan.engine.loop(plan.program, *arguments, n_jobs=self.n_jobs)
-        return predicted
+        call = (plan.program, inputs.astype(plan.real), before, weights, intercept, difference)
+        return np.asarray(plan.engine.loop(*call, n_jobs=self.n_jobs))
 
     def _state(self, after: tuple[np.ndarray, ...], kind: str) -> State:
         if kind is series.SINGLE:

@@ -1,0 +1,400 @@
+"""Forecasting: the next steps of a series from itself and from what is known in advance."""
+
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
+from math import ceil
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_is_fitted
+
+from paralesn.estimators import calibration, scaling
+from paralesn.estimators.parts import check_parts, own_readout, own_reservoir
+from paralesn.estimators.rows import Rows, read_rows
+from paralesn.persistence import register_estimator
+from paralesn.readouts.ridge import Ridge
+from paralesn.reservoirs import checks
+from paralesn.reservoirs.base import Reservoir
+from paralesn.reservoirs.diagonal import ParalESN
+from paralesn.reservoirs.state import State
+
+_VALUES = 1 << 22  # states and targets that exist at a time
+
+
+def default_reservoir() -> ParalESN:
+    """The reservoir of a forecaster that was given none."""
+    return ParalESN(units=256, rho=(0.0, 0.95), bias_scale=0.1, mix_scale=0.3)
+
+
+def default_readout() -> Ridge:
+    """The readout of a forecaster that was given none."""
+    return Ridge(alphas=(1e-8, 1e-6, 1e-4, 1e-2, 1, 100))
+
+
+class ReservoirForecaster(BaseEstimator):
+    r"""Forecast a series, univariate or multivariate.
+
+    At every step t the reservoir reads :math:`[y_t, x_{t+h}]`, the newest observation and what is
+    known of h = `horizon` steps later, and a readout predicts :math:`y_{t+1}, \dots, y_{t+h}` from
+    its state. With ``horizon=1``, forecasts of any length come from the closed loop: predictions
+    are fed back as observations. With a longer one, all its steps are predicted directly, and
+    longer forecasts feed that many predictions back at a time.
+
+    Parameters
+    ----------
+    reservoir : reservoir, optional
+        Default: one layer of 256 units.
+    readout : regressor, optional
+        Default: `Ridge` with penalties from 1e-8 to 100.
+    horizon : int
+        Steps predicted directly.
+    only_last : bool
+        Learn and predict only the last step of the horizon.
+    washout : int
+        First time steps that are not learnt from.
+    difference : bool, optional
+        Predict differences to the newest observation. None: where `reservoir` is None.
+    held_out : float
+        Share of the training series, at its end, that chooses the penalty of a `Ridge` and that
+        intervals are calibrated on. The readout learns from it afterwards. 0: no intervals, and the
+        penalty is chosen by generalised cross-validation, which trusts neighbouring steps too much.
+    standardize : bool, optional
+        Whether y and X are brought to zero mean and unit variance (forecasts are in the units of
+        y). None: where `reservoir` is None. A reservoir given sees the data as they are.
+
+    Attributes
+    ----------
+    reservoir_, readout_ : the fitted ones
+    state_ : State
+        Where the reservoir stands: `horizon` steps before the end of what was observed.
+    n_features_in_, n_known_ : int
+        Number of series in y, and of inputs known in advance.
+
+    Examples
+    --------
+    >>> import numpy as np, paralesn as pe
+    >>> y = np.sin(np.arange(1200) / 9) * np.cos(np.arange(1200) / 31)
+    >>> model = pe.ReservoirForecaster().fit(y[:1000])
+    >>> bool(np.abs(model.forecast(50) - y[1000:1050]).max() < 0.01)
+    True
+    >>> values, lower, upper = model.update(y[1000:1100]).forecast(20, interval=0.9)
+    >>> values.shape
+    (20,)
+    """
+
+    def __init__(
+        self,
+        reservoir: Reservoir | None = None,
+        readout: Any = None,
+        horizon: int = 1,
+        only_last: bool = False,
+        washout: int = 100,
+        difference: bool | None = None,
+        held_out: float = 0.2,
+        standardize: bool | None = None,
+    ) -> None:
+        self.reservoir = reservoir
+        self.readout = readout
+        self.horizon = horizon
+        self.only_last = only_last
+        self.washout = washout
+        self.difference = difference
+        self.held_out = held_out
+        self.standardize = standardize
+
+    # -- learning --------------------------------------------------------------------------------
+
+    def fit(self, y: Any, X: Any = None) -> Self:
+        """Fit to a series.
+
+        Parameters
+        ----------
+        y : array-like (time,) or (time, targets)
+        X : array-like (time,) or (time, inputs), optional
+            What is known in advance, such as the hour or a plan: row t belongs to row t of y.
+        """
+        self._check_parameters()
+        reservoir = own_reservoir(self.reservoir, default_reservoir)
+        readout = own_readout(self.readout, default_readout, "regression")
+        standardize = scaling.wanted("standardize", self.standardize, self.reservoir)
+        self._difference = scaling.wanted("difference", self.difference, self.reservoir)
+        observed, flat = read_rows(y, "y")
+        rows = observed
+        if X is not None:
+            known, _ = read_rows(X, "X", len(observed), "as y has")
+            rows = np.hstack([observed, known])
+        if len(rows) <= self.washout + self.horizon:
+            expected = f"longer than washout + horizon ({self.washout} + {self.horizon}) time steps"
+            raise ValueError(f"y must be {expected}, got {len(rows)}")
+        self._scaling = scaling.measure(rows)._asdict() if standardize else None
+        self._flat, self.n_features_in_ = flat, observed.shape[1]
+        self.n_known_ = rows.shape[1] - observed.shape[1]
+        rows = self._rows.scaled(rows)
+        self.reservoir_ = reservoir.fit(self._rows.inputs(rows))
+        self._learn(rows, readout)
+        self._pending = rows[-self.horizon :, : self.n_features_in_].copy()
+        return self
+
+    def _learn(self, rows: np.ndarray, readout: Any) -> None:
+        """Fit the readout in one pass, calibrating on the held-out part before learning it."""
+        inputs, held = self._rows.inputs(rows), int(self.held_out * len(rows))
+        before = len(inputs) - held  # states whose targets end before the held-out part
+        calibrates = held > 1 and before > self.washout
+        kept: list[tuple[np.ndarray, np.ndarray]] = []
+        self._calibration = None
+        for first, last, z, state in self._run(inputs, None, [before] if calibrates else []):
+            skip = max(0, self.washout - first)
+            if last - first > skip:
+                wanted = self._rows.wanted(rows, first + skip, last)
+                if isinstance(readout, Ridge):
+                    if self._calibration is not None:
+                        self._calibration.readout.validate(z[skip:], wanted)
+                    readout.partial_fit(z[skip:], wanted)
+                else:  # it learns when all states are there
+                    kept.append((z[skip:], wanted))
+            if calibrates and last == before:
+                _finish(readout, kept)
+                self._calibration = calibration.prepare(
+                    self.reservoir_, deepcopy(readout), state, rows, inputs, held
+                )
+            self.state_ = state
+        if self._calibration is not None and isinstance(readout, Ridge):
+            readout.choose_as(self._calibration.readout)
+        _finish(readout, kept)
+        self.readout_ = readout
+
+    def update(self, y: Any, X: Any = None, refit: bool = False) -> Self:
+        """Go on from new observations, which follow on those seen so far.
+
+        Parameters
+        ----------
+        y, X : as in `fit`, the new rows only
+        refit : bool
+            Learn from them too. Needs a readout that can, such as `Ridge`, and gives what `fit` on
+            everything would have given (but for scaling and intervals, which stay).
+        """
+        check_is_fitted(self, "readout_")
+        checks.flag("refit", refit)
+        if refit and not isinstance(self.readout_, Ridge):
+            expected = "False with a readout that cannot go on learning, only Ridge can"
+            raise checks.fail("refit", refit, expected)
+        new = self._rows.read(y, X)
+        known = np.zeros((self.horizon, self.n_known_))
+        rows = np.vstack([np.hstack([self._pending, known]), new])
+        inputs = self._rows.inputs(rows)
+        for first, last, z, state in self._run(inputs, self.state_):
+            if refit:
+                self.readout_.partial_fit(z, self._rows.wanted(rows, first, last))
+            self.state_ = state
+        if refit:
+            _finish(self.readout_, [])
+        self._pending = rows[-self.horizon :, : self.n_features_in_].copy()
+        return self
+
+    # -- forecasting -----------------------------------------------------------------------------
+
+    def forecast(
+        self, steps: int | None = None, X: Any = None, interval: float | None = None
+    ) -> Any:
+        """Forecast what follows on the observations so far.
+
+        Parameters
+        ----------
+        steps : int, optional
+            Default: the horizon.
+        X : array-like (steps, inputs)
+            What is known of the steps to come, for a model fitted with it: whole horizons of rows.
+        interval : float, optional
+            Share of observations, such as 0.9, that the interval at each step should hold.
+
+        Returns
+        -------
+        values : array (steps,) or (steps, targets), as y was; with `only_last`, of one step
+            (with `interval`, a `Forecast` with values, lower and upper)
+        """
+        check_is_fitted(self, "readout_")
+        steps = self.horizon if steps is None else checks.integer("steps", steps, 1)
+        if self.only_last and steps != self.horizon:
+            expected = f"None or the horizon, {self.horizon}, with only_last"
+            raise checks.fail("steps", steps, expected)
+        whole = ceil(steps / self.horizon) * self.horizon
+        ahead = self._rows.read(None, X, whole)
+        layers = tuple(h[None] for h in self.state_.layers)
+        values = self._roll(self.readout_, layers, self._pending[None], ahead[None], steps)[0]
+        if not np.isfinite(values).all():
+            step = int(np.argwhere(~np.isfinite(values))[0, 0]) + 1
+            raise ValueError(f"the closed loop diverged: no finite forecast from step {step} on")
+        if interval is None:
+            return self._restored(values)
+        level = checks.number("interval", interval, 0, 1, open_left=True, open_right=True)
+        if self._calibration is None:
+            raise ValueError(
+                f"interval needs held-out steps to learn from: held_out is {self.held_out:g}, or "
+                "the series was too short for it"
+            )
+        errors = self._calibration.residuals(self._roll, self.horizon, whole)[:, : len(values)]
+        lower, upper = calibration.bounds(errors, level)
+        parts = (values, values + lower, values + upper)
+        return calibration.Forecast(*(self._restored(part) for part in parts))
+
+    def predict(self, y: Any, X: Any = None, follow: bool = False) -> np.ndarray:
+        """Forecasts from every step of a series, as if each were the last one known.
+
+        Parameters
+        ----------
+        y : array-like (time,) or (time, targets)
+        X : array-like (time + horizon, inputs)
+            What is known of these steps and of `horizon` more, for a model fitted with it.
+        follow : bool
+            Whether y follows on the observations so far, which are left as they are. Otherwise the
+            reservoir starts from zero.
+
+        Returns
+        -------
+        values : array (time, horizon), (time, horizon, targets); one step without its axis
+        """
+        check_is_fitted(self, "readout_")
+        checks.flag("follow", follow)
+        rows, h, d = self._rows.read(y, X, self.horizon), self.horizon, self.n_features_in_
+        steps = len(rows) - h
+        inputs = np.hstack([rows[:steps, :d], rows[h:, d:]])
+        state = None
+        if follow:
+            tail = np.hstack([self._pending, rows[:h, d:]])
+            _, state = self.reservoir_.run(tail, self.state_)
+        pieces = [
+            self._read_out(self.readout_, z, rows[first:last, None, :d])
+            for first, last, z, _ in self._run(inputs, state)
+        ]
+        values = self._restored(np.concatenate(pieces))
+        return values[:, 0] if self.only_last or h == 1 else values
+
+    def score(self, y: Any, X: Any = None) -> float:
+        """Coefficient of determination of direct predictions, from zero, after the washout."""
+        check_is_fitted(self, "readout_")
+        observed, _ = read_rows(y, "y", columns=self.n_features_in_)
+        count = len(observed) - self.horizon
+        if count < 1:
+            expected = f"longer than the horizon ({self.horizon}) time steps"
+            raise ValueError(f"y must be {expected}, got {len(observed)}")
+        predicted = self.predict(observed[:count], X).reshape(count, -1)
+        wanted = self._rows._replace(difference=False).wanted(observed, 0, count)
+        skip = min(self.washout, count - 1)
+        return float(r2_score(wanted[skip:], predicted[skip:]))
+
+    def _roll(
+        self,
+        readout: Any,
+        layers: tuple[np.ndarray, ...],
+        pending: np.ndarray,
+        ahead: np.ndarray,
+        steps: int,
+    ) -> np.ndarray:
+        """Forecast `steps` (batch, steps, D) after `pending` (batch, horizon, D).
+
+        `ahead` (batch, whole horizons, features) holds the inputs known in advance.
+        """
+        h, d = self.horizon, self.n_features_in_
+        state = State(layers, self.reservoir_._origin)
+        known, last = ahead[:, :, d:], pending[:, :, :d]
+        if h == 1 and isinstance(readout, Ridge):
+            inputs = np.zeros((steps, len(last), d + self.n_known_))
+            inputs[0, :, :d], inputs[:, :, d:] = last[:, 0], known.transpose(1, 0, 2)
+            weights = np.asarray(readout.coef_).reshape(d, -1)
+            intercept = np.asarray(readout.intercept_).reshape(d)
+            arguments = (np.ascontiguousarray(weights), intercept, self._difference)
+            return self.reservoir_._close_loop(inputs, state, *arguments).transpose(1, 0, 2)
+        pieces = []
+        for first in range(0, steps, h):
+            inputs = np.concatenate([last, known[:, first : first + h]], axis=2)
+            z, state = self.reservoir_.last(inputs, state, return_state=True)
+            last = self._read_out(readout, z, last[:, -1:])
+            pieces.append(last)
+        return np.concatenate(pieces, axis=1)[:, :steps]
+
+    # -- helpers ---------------------------------------------------------------------------------
+
+    @property
+    def _rows(self) -> Rows:
+        return Rows(
+            targets=self.n_features_in_,
+            known=self.n_known_,
+            horizon=self.horizon,
+            only_last=self.only_last,
+            difference=self._difference,
+            scaling=None if self._scaling is None else scaling.Scaling(**self._scaling),
+        )
+
+    def _run(
+        self, inputs: np.ndarray, state: State | None, stops: Iterable[int] = ()
+    ) -> Iterator[tuple[int, int, np.ndarray, State]]:
+        """Run in blocks of bounded size, some of which end at the steps given.
+
+        Yields the first step of each and the one after its last, its states, and the state then.
+        """
+        total = len(inputs)
+        outputs = self.n_features_in_ * (1 if self.only_last else self.horizon)
+        size = max(1, _VALUES // (outputs + self.reservoir_._n_features_out))
+        first = 0
+        for last in sorted({*(s for s in stops if s < total), *range(size, total, size), total}):
+            z, state = self.reservoir_.run(inputs[first:last], state)
+            yield first, last, z, state
+            first = last
+
+    def _read_out(self, readout: Any, z: np.ndarray, newest: np.ndarray) -> np.ndarray:
+        """Predictions (n, horizon, D) from states (n, units) and newest observations (n, 1, D)."""
+        predicted = np.asarray(readout.predict(z)).reshape(len(z), -1, self.n_features_in_)
+        return predicted + newest if self._difference else predicted
+
+    def _restored(self, values: np.ndarray) -> np.ndarray:
+        """Values (…, D) in the units of y, without the last axis if y had none."""
+        values = self._rows.restored(values)
+        return values[..., 0] if self._flat else values
+
+    def _check_parameters(self) -> None:
+        checks.integer("horizon", self.horizon, 1)
+        checks.integer("washout", self.washout, 0)
+        checks.flag("only_last", self.only_last)
+        checks.number("held_out", self.held_out, 0, 1, open_right=True)
+
+    # What a saved model holds besides its parameters.
+    LEARNT = (
+        "reservoir_", "readout_", "state_", "n_features_in_", "n_known_", "_flat", "_scaling",
+        "_pending", "_calibration", "_difference",
+    )  # fmt: skip
+
+    def _check_learnt(self) -> None:
+        """Check that what a file said was learnt fits together."""
+        self._check_parameters()
+        check_parts(self.reservoir_, self.readout_)
+        features = self.reservoir_.n_features_in_
+        scaling.check(self._scaling, features)
+        d, known = int(self.n_features_in_), int(self.n_known_)
+        right = (
+            d >= 1 and known >= 0 and d + known == features and (d == 1 or not self._flat)
+            and {self._difference, self._flat} <= {True, False}
+            and self.state_.origin == self.reservoir_._origin
+            and self._pending.shape == (self.horizon, d) and np.isfinite(self._pending).all()
+        )  # fmt: skip
+        if not right:
+            raise ValueError("the parts of a ReservoirForecaster do not fit together")
+        if self._calibration is not None:
+            check_parts(self.reservoir_, self._calibration.readout)
+            self._calibration.check(self.horizon, features)
+
+
+register_estimator(
+    ReservoirForecaster, ReservoirForecaster.LEARNT, ReservoirForecaster._check_learnt
+)
+
+
+def _finish(readout: Any, kept: list[tuple[np.ndarray, np.ndarray]]) -> None:
+    """Have everything digested learnt now, so that predicting changes nothing."""
+    if kept:
+        wanted = np.concatenate([pair[1] for pair in kept])
+        flat = wanted[:, 0] if wanted.shape[1] == 1 else wanted
+        readout.fit(np.concatenate([pair[0] for pair in kept]), flat)
+    else:
+        readout.coef_  # noqa: B018

@@ -1,0 +1,82 @@
+"""Rows of a series to forecast: observations, then what is known in advance."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paralesn.estimators.scaling import Scaling
+from paralesn.reservoirs import series
+
+
+class Rows(NamedTuple):
+    """How rows (time, targets + known) become inputs and targets of a horizon."""
+
+    targets: int
+    known: int
+    horizon: int
+    only_last: bool
+    difference: bool
+    scaling: Scaling | None
+
+    def read(self, y: Any, X: Any, more: int = 0) -> np.ndarray:
+        """Rows from new data, scaled; X has `more` rows than y, whose place is left NaN.
+
+        y may be None: then there are only such rows.
+        """
+        observed = np.zeros((0, self.targets))
+        if y is not None:
+            observed, _ = read_rows(y, "y", columns=self.targets)
+        count = len(observed) + more
+        known = np.zeros((count, 0))
+        if not self.known and X is not None:
+            raise ValueError("X must be None: the model was fitted without inputs known in advance")
+        if self.known:
+            if X is None:
+                raise ValueError(f"X must hold the {self.known} inputs known in advance, got None")
+            known, _ = read_rows(X, "X", count, "here", self.known)
+        rest = np.full((more, self.targets), np.nan)
+        return self.scaled(np.hstack([np.vstack([observed, rest]), known]))
+
+    def inputs(self, rows: np.ndarray) -> np.ndarray:
+        """What the reservoir reads: the observation of a step, the knowledge of a horizon later."""
+        return np.hstack(
+            [rows[: -self.horizon, : self.targets], rows[self.horizon :, self.targets :]]
+        )
+
+    def wanted(self, rows: np.ndarray, first: int, last: int) -> np.ndarray:
+        """Targets (steps, horizon * targets) of the steps first .. last."""
+        y, h = rows[:, : self.targets], self.horizon
+        if self.only_last:
+            wanted = y[first + h : last + h, None]
+        else:
+            windows = np.lib.stride_tricks.sliding_window_view(y, h, axis=0)
+            wanted = windows[first + 1 : last + 1].transpose(0, 2, 1)
+        if self.difference:
+            wanted = wanted - y[first:last, None]
+        return wanted.reshape(last - first, -1)
+
+    def scaled(self, rows: np.ndarray) -> np.ndarray:
+        """Rows in the units the reservoir sees."""
+        return rows if self.scaling is None else self.scaling.apply(rows)
+
+    def restored(self, values: np.ndarray) -> np.ndarray:
+        """Values (…, targets) in the units of y."""
+        if self.scaling is None:
+            return values
+        return values * self.scaling.scale[: self.targets] + self.scaling.mean[: self.targets]
+
+
+def read_rows(
+    data: Any, name: str, steps: int | None = None, why: str = "", columns: int | None = None
+) -> tuple[np.ndarray, bool]:
+    """`data` as rows (time, columns), and whether it came without columns."""
+    array = series.numeric(data, name)
+    owner = "the ReservoirForecaster"
+    shaped = series.shaped(array, name, columns, owner)
+    if shaped.ndim == 3:
+        raise ValueError(
+            f"{name} must be one series, (time,) or (time, features), got 3 dimensions"
+        )
+    if steps is not None and len(shaped) != steps:
+        raise ValueError(f"{name} must have {steps} time steps {why}, got {len(shaped)}")
+    return series.convert(shaped, np.dtype(float), name), array.ndim == 1
