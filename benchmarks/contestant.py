@@ -1,4 +1,4 @@
-"""One contestant of the race for whole states, in a process of its own.
+"""One contestant of the races for states and for whole fits, in a process of its own.
 
 ``python -m benchmarks.contestant NAME UNITS STEPS ROUNDS`` prints the seconds of every round.
 Libraries keep threads that spin for a while after their work; in one process with others they
@@ -14,9 +14,13 @@ from functools import partial
 import numpy as np
 
 from benchmarks import rivals
-from paralesn import ParalESN
+from paralesn import ParalESN, ReservoirRegressor, Ridge
+from paralesn.datasets import mackey_glass
 
 NAMES = ("ours", "PyTorch scan", "JAX associative_scan", "reservoirpy ESN", "NumPy ESN loop")
+FITS = ("our fit", "reservoirpy fit", "PyTorch scan and scikit-learn Ridge(svd)")
+ALPHAS = (0, 0.01, 0.1, 1, 10, 100)
+WASHOUT = 100
 
 
 def states(name: str, units: int, steps: int) -> rivals.States:
@@ -38,6 +42,19 @@ def states(name: str, units: int, steps: int) -> rivals.States:
     return call
 
 
+def fit(name: str, units: int, steps: int) -> rivals.States:
+    """Make the call that fits a reservoir and a readout to one series."""
+    series = mackey_glass(steps + 1)
+    x, y = series[:-1], series[1:]
+    if name == "our fit":
+        model = ReservoirRegressor(ParalESN(units=units), Ridge(ALPHAS), washout=WASHOUT)
+        return partial(model.fit, x, y[:, 0])
+    if name == "reservoirpy fit":
+        return rivals.reservoirpy_fit(x, y, units, WASHOUT)
+    scan = rivals.torch_scan(x, ParalESN(units=units).fit(x).layers_[0])
+    return partial(rivals.scan_and_ridges, scan, y[:, 0], ALPHAS, WASHOUT)
+
+
 def race(names: tuple[str, ...], units: int, steps: int, rounds: int) -> dict[str, float]:
     """Median seconds of contestants, each having `rounds` turns in each of three processes."""
     seconds: dict[str, list[float]] = {name: [] for name in names}
@@ -53,7 +70,7 @@ def race(names: tuple[str, ...], units: int, steps: int, rounds: int) -> dict[st
 def main() -> None:
     """Measure the contestant named on the command line."""
     name, units, steps, rounds = sys.argv[1], *map(int, sys.argv[2:5])
-    call = states(name, units, steps)
+    call = (fit if name in FITS else states)(name, units, steps)
     seconds = []
     for _ in range(rounds + 2):  # two to warm up
         start = time.perf_counter()

@@ -23,6 +23,24 @@ def reservoirpy_esn(x: np.ndarray, units: int) -> States:
     return lambda: reservoir.run(x)
 
 
+def reservoirpy_fit(x: np.ndarray, y: np.ndarray, units: int, washout: int) -> States:
+    """reservoirpy's reservoir and ridge readout, one penalty, fitted to a series."""
+    from reservoirpy.nodes import Reservoir, Ridge
+
+    model = Reservoir(units=units, lr=1.0, sr=0.9, seed=0) >> Ridge(ridge=1e-6)
+    return lambda: model.fit(x, y, warmup=washout)
+
+
+def scan_and_ridges(
+    scan: States, y: np.ndarray, alphas: tuple[float, ...], washout: int
+) -> list[Any]:
+    """States from a scan, then scikit-learn's Ridge by SVD for every penalty."""
+    from sklearn.linear_model import Ridge
+
+    states = scan().numpy()[washout:].astype(float)
+    return [Ridge(alpha, solver="svd").fit(states, y[washout:]) for alpha in alphas]
+
+
 def numpy_esn(x: np.ndarray, units: int) -> States:
     """A plain NumPy echo state network loop."""
     from paralesn.experiments.demo import echo_state_loop, echo_state_weights

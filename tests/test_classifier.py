@@ -104,6 +104,16 @@ def test_labels_of_any_type(names, tmp_path):
     assert loaded.classes_.dtype == model.classes_.dtype
 
 
+def test_default_pooling():
+    X, y = waves()
+    res = pe.ParalESN(**SMALL)
+    default = pe.ReservoirClassifier(res).fit(X, y)
+    said = pe.ReservoirClassifier(res, pool=("mean", "std", "ppv"), segments=2).fit(X, y)
+    np.testing.assert_array_equal(default.decision_function(X), said.decision_function(X))
+    last = pe.ReservoirClassifier(res, pool="last").fit(X, y)
+    assert last.readout_.n_features_in_ == 30  # the paper's: one segment
+
+
 def test_class_weights(rng):
     """Weights are repetitions; balanced ones find a rare class."""
     X, y = waves(count=90, classes=2, noise=2.5)
@@ -210,7 +220,7 @@ LENGTH = "the second axis is time: series of any length may be classified"
 
 
 @parametrize_with_checks(
-    [pe.ReservoirClassifier(pe.ParalESN(**SMALL))],
+    [pe.ReservoirClassifier(pe.ParalESN(**SMALL), pool=("mean", "std", "ppv"))],
     expected_failed_checks=lambda estimator: {
         "check_n_features_in": LENGTH,
         "check_n_features_in_after_fitting": LENGTH,

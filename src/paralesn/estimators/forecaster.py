@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
-from math import ceil
+from math import ceil, pi
 from typing import Any, Self
 
 import numpy as np
@@ -24,8 +24,9 @@ _VALUES = 1 << 22  # states and targets that exist at a time
 
 
 def default_reservoir() -> ParalESN:
-    """The reservoir of a forecaster that was given none."""
-    return ParalESN(units=256, rho=(0.0, 0.95), bias_scale=0.1, mix_scale=0.3)
+    """The reservoir of a forecaster that was given none; see benchmarks/defaults.py."""
+    rho, theta = (0.6, 0.95), (0.0, pi / 2)
+    return ParalESN(256, 1, rho, theta, tau=0.7, input_scale=0.1, bias_scale=0.1, mix_scale=2.0)
 
 
 def default_readout() -> Ridge:
@@ -178,8 +179,9 @@ class ReservoirForecaster(BaseEstimator):
         check_is_fitted(self, "readout_")
         checks.flag("refit", refit)
         if refit and not isinstance(self.readout_, Ridge):
-            expected = "False with a readout that cannot go on learning, only Ridge can"
-            raise checks.fail("refit", refit, expected)
+            raise checks.fail(
+                "refit", refit, "False with a readout that cannot go on, only Ridge can"
+            )
         new = self._rows.read(y, X)
         known = np.zeros((self.horizon, self.n_known_))
         rows = np.vstack([np.hstack([self._pending, known]), new])

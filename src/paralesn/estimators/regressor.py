@@ -229,7 +229,9 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 for b, states in enumerate(blocks, first)
                 if states.shape[0] > skip
             ]
-            if pairs:
+            if len(pairs) == 1:
+                yield pairs[0]
+            elif pairs:
                 states, wanted = zip(*pairs, strict=True)
                 yield np.concatenate(states), np.concatenate(wanted)
 

@@ -1,15 +1,18 @@
 """Ridge solutions for every alpha from one triangular factor, by a small decomposition of it."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh, svd
 from scipy.linalg.blas import dsyrk
 
+from paralesn.engines.threads import single_threaded_blas
 from paralesn.readouts.factor import NOTHING
 
 _EPS = np.finfo(float).eps
+_SMALL = 256  # a matrix that threads would only wait for each other over
 _ENOUGH = 1e-7  # relative accuracy of coefficients that the Gram matrix must warrant to be used
 
 
@@ -68,6 +71,14 @@ def _decompose(
     From the eigenvectors of the Gram matrix, several times faster, where the smallest alpha drowns
     its rounding error: that is eps times the trace at most, a standardised state adding `weight`.
     """
+    small = min(rows.shape) <= _SMALL
+    with single_threaded_blas() if small else nullcontext():
+        return _decomposed(rows, alphas, weight)
+
+
+def _decomposed(
+    rows: np.ndarray, alphas: np.ndarray, weight: float
+) -> tuple[np.ndarray, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
     enough = _ENOUGH * alphas.min() >= _EPS * weight * rows.shape[1]
     if enough and rows.shape[0] > 1:
         squares, u = eigh(dsyrk(1.0, rows.T, trans=1), lower=False, driver="evd")
