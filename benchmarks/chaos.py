@@ -83,7 +83,7 @@ def judge(forecasts: Forecasts, series: np.ndarray, first: int, lyapunov: float)
     return np.array(times)
 
 
-def _pick(rng: np.random.Generator, *values: float) -> float:
+def _pick(rng: np.random.Generator, *values: Any) -> Any:
     return values[int(rng.integers(len(values)))]
 
 
@@ -97,6 +97,8 @@ def draw_paralesn(rng: np.random.Generator) -> dict[str, Any]:
         "bias_scale": _pick(rng, 0.1, 0.5, 1.0),
         "mix_scale": _pick(rng, 0.3, 1.0, 2.0),
         "mix_bias_scale": _pick(rng, 0.0, 0.3, 1.0),
+        "layers": _pick(rng, 1, 2, 3),
+        "concat": True,  # the units are shared out among the layers
     }
 
 
@@ -115,7 +117,7 @@ def draw_esn(rng: np.random.Generator) -> dict[str, Any]:
 
 def paralesn(hyper: dict[str, Any], seed: int) -> Forecasts:
     """Forecasts of ours after a stretch of known values, fitted once."""
-    readout = Ridge((1e-8, 1e-6, 1e-4, 1e-2, 1))
+    readout = Ridge((1e-10, 1e-8, 1e-6, 1e-4, 1e-2))
     reservoir = ParalESN(units=UNITS, seed=seed, **hyper)
     return _ours(ReservoirForecaster(reservoir, readout, difference=True))
 
