@@ -66,6 +66,9 @@ def test_demo_is_reproducible_and_good():
     first, second = demonstrate(), demonstrate()
     assert first.paralesn.error == second.paralesn.error
     assert first.paralesn.error < 0.1
+    np.testing.assert_array_equal(first.forecast.upper, second.forecast.upper)
+    assert first.valid_time > 3
+    assert first.accuracy > 0.9
 
 
 @pytest.mark.parametrize(

@@ -179,9 +179,7 @@ class ReservoirForecaster(BaseEstimator):
         check_is_fitted(self, "readout_")
         checks.flag("refit", refit)
         if refit and not isinstance(self.readout_, Ridge):
-            raise checks.fail(
-                "refit", refit, "False with a readout that cannot go on, only Ridge can"
-            )
+            raise checks.fail("refit", refit, "False with a readout that cannot, only Ridge can")
         new = self._rows.read(y, X)
         known = np.zeros((self.horizon, self.n_known_))
         rows = np.vstack([np.hstack([self._pending, known]), new])
@@ -232,10 +230,8 @@ class ReservoirForecaster(BaseEstimator):
             return self._restored(values)
         level = checks.number("interval", interval, 0, 1, open_left=True, open_right=True)
         if self._calibration is None:
-            raise ValueError(
-                f"interval needs held-out steps to learn from: held_out is {self.held_out:g}, or "
-                "the series was too short for it"
-            )
+            reason = f"held_out is {self.held_out:g}, or the series was too short for it"
+            raise ValueError(f"interval needs held-out steps to learn from: {reason}")
         errors = self._calibration.residuals(self._roll, self.horizon, whole)[:, : len(values)]
         lower, upper = calibration.bounds(errors, level)
         parts = (values, values + lower, values + upper)

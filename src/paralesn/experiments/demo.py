@@ -1,23 +1,28 @@
-"""The demonstration: one-step prediction of Mackey-Glass, beside an echo state network loop."""
+"""The demonstration: the three estimators, beside a plain echo state network."""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from paralesn.datasets import mackey_glass
+from paralesn.datasets import lorenz63, mackey_glass
+from paralesn.estimators.calibration import Forecast
+from paralesn.estimators.classifier import ReservoirClassifier
+from paralesn.estimators.forecaster import ReservoirForecaster
+from paralesn.estimators.regressor import ReservoirRegressor
+from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.diagonal import ParalESN
 
 WASHOUT = 200
 TAU = 0.5
+LYAPUNOV = 55  # samples of the Lorenz series in which a small error grows e-fold
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One model's result on the demonstration task."""
+    """One model's result on the regression task."""
 
     name: str
     error: float
@@ -27,14 +32,17 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Demonstration:
-    """Both results and the series they predict."""
+    """What the estimators did, and what they should have done."""
 
     paralesn: Outcome
     esn: Outcome
     target: np.ndarray
     horizon: int
     units: int
-    steps: int
+    forecast: Forecast
+    lorenz: np.ndarray
+    valid_time: float
+    accuracy: float
 
 
 def echo_state_loop(x: np.ndarray, w: np.ndarray, w_in: np.ndarray, tau: float) -> np.ndarray:
@@ -58,72 +66,114 @@ def echo_state_weights(units: int, features: int, seed: int) -> tuple[np.ndarray
 def demonstrate(
     units: int = 128, steps: int = 10_000, horizon: int = 84, seed: int = 0
 ) -> Demonstration:
-    """Predict Mackey-Glass `horizon` steps ahead with a least-squares readout, twice."""
+    """Regression on Mackey-Glass, a closed-loop forecast of Lorenz, classification of tones."""
     series = mackey_glass(steps + horizon, seed=seed)
-    x, y = series[:-horizon], series[horizon:]
+    x, y = series[:-horizon], series[horizon:, 0]
+    half = steps // 2
     reservoir = ParalESN(
-        units=units,
-        rho=(0.0, 0.9),
-        theta=(0.0, np.pi / 4),
-        tau=TAU,
-        bias_scale=0.1,
-        mix_scale=1.0,
-        seed=seed,
+        units=units, theta=(0.0, np.pi / 4), tau=TAU, bias_scale=0.1, mix_scale=1.0, seed=seed
     )
-    reservoir.run(x)  # compile, or load what was compiled
-    paralesn = _evaluate("ParalESN", lambda: reservoir.run(x)[0], x, y)
+    model = ReservoirRegressor(reservoir, washout=WASHOUT)
+    model.fit(x[:half], y[:half])  # compile, or load what was compiled
+
+    def ours() -> np.ndarray:
+        model.fit(x[:half], y[:half])
+        return np.asarray(model.predict(x[half:], state=model.state_))
+
     w, w_in = echo_state_weights(units, 1, seed)
-    esn = _evaluate("echo state network", lambda: echo_state_loop(x, w, w_in, TAU), x, y)
-    return Demonstration(paralesn, esn, y[len(y) // 2 :, 0], horizon, units, steps)
+
+    def theirs() -> np.ndarray:
+        states = echo_state_loop(x, w, w_in, TAU)
+        return Ridge().fit(states[WASHOUT:half], y[WASHOUT:half]).predict(states[half:])
+
+    forecast, lorenz, valid_time = _forecast(seed)
+    return Demonstration(
+        paralesn=_evaluate("ParalESN", ours, y[half:]),
+        esn=_evaluate("echo state network", theirs, y[half:]),
+        target=y[half:],
+        horizon=horizon,
+        units=units,
+        forecast=forecast,
+        lorenz=lorenz,
+        valid_time=valid_time,
+        accuracy=_classify(seed),
+    )
 
 
-def _evaluate(
-    name: str, states_of: Callable[[], np.ndarray], x: np.ndarray, y: np.ndarray
-) -> Outcome:
-    """Time the states, fit on the first half after the washout, score on the second half."""
-    seconds = []
-    states = np.empty(0)
+def _evaluate(name: str, predict: Callable[[], np.ndarray], target: np.ndarray) -> Outcome:
+    """Median time of fitting and predicting, and the error of the prediction."""
+    seconds, prediction = [], np.empty(0)
     for _ in range(5):
         start = time.perf_counter()
-        states = states_of()
+        prediction = predict()
         seconds.append(time.perf_counter() - start)
-    half = len(x) // 2
-    features = np.hstack([states, np.ones((len(states), 1))])
-    weights = np.linalg.lstsq(features[WASHOUT:half], y[WASHOUT:half], rcond=None)[0]
-    prediction = (features[half:] @ weights)[:, 0]
-    target = y[half:, 0]
     error = float(np.sqrt(np.mean((prediction - target) ** 2) / np.mean(target**2)))
     return Outcome(name, error, float(np.median(seconds)), prediction)
 
 
+def _forecast(seed: int, train: int = 4000, ahead: int = 600) -> tuple[Forecast, np.ndarray, float]:
+    """Ten Lyapunov times of the Lorenz attractor from the closed loop, and how long it held."""
+    series = lorenz63(train + ahead, seed=seed)
+    forecast = ReservoirForecaster().fit(series[:train]).forecast(ahead, interval=0.8)
+    truth = series[train:]
+    errors = np.sqrt((((forecast.values - truth) / series.std(axis=0)) ** 2).mean(axis=1))
+    wrong = np.flatnonzero(errors > 0.4)
+    return forecast, truth, (wrong[0] if wrong.size else ahead) / LYAPUNOV
+
+
+def _classify(seed: int, count: int = 200, steps: int = 150) -> float:
+    """Tell noisy tones of four pitches apart; accuracy on the second half of them."""
+    rng = np.random.default_rng(seed)
+    labels = np.array(["C", "D", "E", "F"])[np.arange(count) % 4]
+    pitch = 0.3 * np.array([1, 9 / 8, 5 / 4, 4 / 3])[np.arange(count) % 4, None]
+    tones = np.sin(pitch * np.arange(steps) + rng.uniform(0, 2 * np.pi, (count, 1)))
+    X = tones + 0.7 * rng.normal(size=tones.shape)
+    half = count // 2
+    return float(ReservoirClassifier().fit(X[:half], labels[:half]).score(X[half:], labels[half:]))
+
+
 def plot(result: Demonstration, path: Path, shown: int = 600) -> None:
-    """Save a picture of the prediction and its error."""
+    """Save a picture of the regression, its errors, and the forecast."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    t = np.arange(shown)
-    target, predicted = result.target[:shown], result.paralesn.prediction[:shown]
-    figure, (above, below) = plt.subplots(
-        2, 1, figsize=(9, 5), sharex=True, height_ratios=[3, 1], layout="constrained"
+    figure, (above, middle, below) = plt.subplots(
+        3, 1, figsize=(9, 8), height_ratios=[3, 1.2, 3], layout="constrained"
     )
+    target, predicted = result.target[:shown], result.paralesn.prediction[:shown]
+    t = np.arange(float(len(target)))
     above.plot(t, target, color="0.6", linewidth=3, label="Mackey-Glass")
     above.plot(t, predicted, color="tab:blue", linewidth=1.2, label="ParalESN")
     above.set_ylabel("tanh(f - 1)")
     above.set_title(
-        f"Mackey-Glass {result.horizon} steps ahead, {result.units} units: "
+        f"ReservoirRegressor: Mackey-Glass {result.horizon} steps ahead, {result.units} units, "
         f"NRMSE {result.paralesn.error:.3f}"
     )
-    above.margins(y=0.18)  # room for the legend
+    above.margins(x=0.01, y=0.18)  # room for the legend
     above.legend(loc="upper right", ncols=2)
-    errors: list[tuple[Any, str]] = [(result.esn, "tab:orange"), (result.paralesn, "tab:blue")]
-    for outcome, color in errors:
+    for outcome, color in ((result.esn, "tab:orange"), (result.paralesn, "tab:blue")):
         error = np.abs(outcome.prediction[:shown] - target)
-        below.semilogy(t, np.maximum(error, 1e-6), color=color, linewidth=0.8, label=outcome.name)
-    below.set_ylabel("|error|")
-    below.set_xlabel("time step of the test half")
-    below.legend(loc="lower right", ncols=2, fontsize="small")
+        middle.semilogy(t, np.maximum(error, 1e-6), color=color, linewidth=0.8, label=outcome.name)
+    middle.margins(x=0.01)
+    middle.set_ylabel("|error|")
+    middle.set_xlabel("time step of the test half")
+    middle.legend(loc="lower right", ncols=2, fontsize="small")
+
+    t = np.arange(1, len(result.lorenz) + 1) / LYAPUNOV
+    lower, upper = result.forecast.lower[:, 0], result.forecast.upper[:, 0]
+    below.fill_between(t, lower, upper, color="tab:blue", alpha=0.2, linewidth=0, label="80 %")
+    below.plot(t, result.lorenz[:, 0], color="0.6", linewidth=3, label="Lorenz-63")
+    below.plot(t, result.forecast.values[:, 0], color="tab:blue", linewidth=1.2, label="forecast")
+    below.axvline(result.valid_time, color="0.3", linewidth=0.8, linestyle=":")
+    below.set_title(
+        f"ReservoirForecaster: closed loop, good for {result.valid_time:.1f} Lyapunov times"
+    )
+    below.set_xlabel("Lyapunov times after the last observation")
+    below.set_ylabel("x")
+    below.margins(x=0.01, y=0.15)
+    below.legend(loc="upper left", ncols=3, fontsize="small")
     unfinished = path.with_name(f".{path.name}.part")
     try:
         figure.savefig(unfinished, dpi=120, format="png")

@@ -20,7 +20,7 @@ import numpy as np
 
 # SciPy's BLAS only: NumPy's has threads of its own, and two pools in turn slow each other down.
 from scipy.linalg import LinAlgError, cholesky, qr
-from scipy.linalg.blas import dsyrk, dtrmm, dtrsm
+from scipy.linalg.blas import dgemm, dsyrk, dtrmm, dtrsm
 
 _EPS = np.finfo(float).eps
 _WORST = 1e6  # condition of G up to which its Cholesky factor loses nothing that matters
@@ -63,6 +63,13 @@ def stack(first: np.ndarray | None, second: np.ndarray, wide: int) -> np.ndarray
         rows -= np.outer(normal * (2.0 / length), normal @ rows)
         rows[1:, 0] = 0.0
     return rows
+
+
+def product(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """``rows @ weights`` for rows (n, p) and weights (p, m), by the BLAS used here for the rest."""
+    if rows.dtype != float or not rows.size or not weights.size:
+        return rows @ weights
+    return dgemm(1.0, np.asfortranarray(weights.T), rows.T).T
 
 
 def _lapack(factor: np.ndarray | None, block: np.ndarray) -> np.ndarray:

@@ -206,10 +206,8 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
         solved = self._solution()
         known = ~np.isnan(y)
-        errors = [
-            np.where(known, X @ coefs + intercepts - y, 0.0)
-            for coefs, intercepts in zip(solved.coefs, solved.intercepts, strict=True)
-        ]
+        solutions = zip(solved.coefs, solved.intercepts, strict=True)
+        errors = [np.where(known, factors.product(X, w) + b - y, 0.0) for w, b in solutions]
         values = np.where(known, y, 0.0)
         sums = np.stack([known.sum(axis=0), values.sum(axis=0), (values**2).sum(axis=0)])
         new = {"errors": np.array([(error**2).sum(axis=0) for error in errors]), "sums": sums}
@@ -246,7 +244,9 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Predictions for states X (n, features): (n,) or (n, targets)."""
         check_is_fitted(self, "n_features_in_")
         X = validate_data(self, X, reset=False, dtype=_FLOATS)
-        return X @ np.asarray(self.coef_).T + self.intercept_
+        predicted = factors.product(X, self._chosen(self._solution().coefs))
+        predicted += self.intercept_
+        return predicted[:, 0] if self._flat else predicted
 
     @property
     def coef_(self) -> np.ndarray:
