@@ -111,6 +111,40 @@ def test_equals_scikit_learns_ridge_on_standardised_states(alpha, weighted, rng)
     np.testing.assert_allclose(ridge.coef_ * scaler.scale_, expected.coef_, rtol=1e-8)
 
 
+def test_validation_in_pieces_and_its_choice_kept(rng):
+    """Errors of several calls add up; what is learnt afterwards does not change the choice."""
+    Z, Y = rng.normal(size=(60, 30)), rng.normal(size=(60, 2))
+    held = rng.normal(size=(90, 30)), rng.normal(size=(90, 2))
+    whole = pe.Ridge(ALPHAS).fit(Z, Y, validation=held)
+    pieces = pe.Ridge(ALPHAS).fit(Z, Y)
+    pieces.validate(held[0][:20], held[1][:20]).validate(held[0][20:], held[1][20:])
+    np.testing.assert_allclose(pieces.scores_, whole.scores_, rtol=1e-10)
+    assert pieces.alpha_ == whole.alpha_
+    later = pe.Ridge(ALPHAS).fit(np.vstack([Z, held[0]]), np.vstack([Y, held[1]]))
+    later.choose_as(whole)
+    np.testing.assert_array_equal(later.scores_, whole.scores_)
+    pieces.partial_fit(*held)
+    assert pieces.alpha_ == whole.alpha_
+    np.testing.assert_allclose(pieces.coef_, later.coef_, atol=1e-9)
+    assert pieces.fit(Z, Y).alpha_ == pe.Ridge(ALPHAS).fit(Z, Y).alpha_  # a new fit forgets it
+    with pytest.raises(ValueError, match="other must be a Ridge with validation data"):
+        later.choose_as(pe.Ridge(ALPHAS).fit(Z, Y))
+    with pytest.raises(ValueError, match="as many alphas and targets"):
+        later.choose_as(pe.Ridge([1.0]).fit(Z, Y, validation=held))
+    with pytest.raises(ValueError, match="validation data must hold 90 rows of 2 targets"):
+        whole.validate(held[0], held[1][:, 0])
+
+
+def test_many_targets_in_groups(rng):
+    """More targets than states: one factor for each group of them, the same solution."""
+    Z, Y = rng.normal(size=(500, 5)), rng.normal(size=(500, 200))
+    ridge = pe.Ridge(ALPHAS).fit(Z, Y)
+    assert [len(group) for group in ridge._groups] == [64, 64, 64, 8]
+    for t in (0, 63, 64, 199):
+        alone = pe.Ridge([ridge.alpha_]).fit(Z, Y[:, t])
+        np.testing.assert_allclose(ridge.coef_[t], alone.coef_, atol=1e-10)
+
+
 @pytest.mark.parametrize("size", [50, 49, 7, 1])
 @pytest.mark.parametrize("alphas", [(0.0, 1e-3, 1.0), (0.1, 1.0, 100.0)])
 def test_fewer_rows_than_states_in_any_pieces(size, alphas, rng):
