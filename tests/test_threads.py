@@ -11,7 +11,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 import paralesn as pe
-from paralesn.engines import threads
+from paralesn.engines import blas, threads
 
 X = np.random.default_rng(0).normal(size=(8, 4000, 1))
 
@@ -135,12 +135,12 @@ def blas_threads():
 
 def test_blas_gets_its_threads_back():
     before = blas_threads()
-    with threads.single_threaded_blas():
+    with blas.single_threaded_blas():
         assert set(blas_threads().values()) <= {1}
-        with threads.single_threaded_blas():
+        with blas.single_threaded_blas():
             pass
         assert set(blas_threads().values()) <= {1}
     assert blas_threads() == before
-    with pytest.raises(ZeroDivisionError), threads.single_threaded_blas():
+    with pytest.raises(ZeroDivisionError), blas.single_threaded_blas():
         raise ZeroDivisionError
     assert blas_threads() == before

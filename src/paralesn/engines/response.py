@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paralesn.engines import threads
+from paralesn.engines.blas import single_threaded_blas
 from paralesn.engines.compiler import kernel
 from paralesn.engines.tanh import tanh
 
@@ -59,7 +60,7 @@ def last(
     ages = max(1, min(longest, _ENTRIES // (features * min(out.shape[1], 1024))))
     widest = max(1, _ENTRIES // (features * ages))
     views = list(_views(layer, out.shape[1], mixing, widest))
-    with threads.single_threaded_blas():
+    with single_threaded_blas():
         for youngest in range(0, longest, ages):
             window = _window(x, series, youngest, min(ages, longest - youngest))
             for view in views:

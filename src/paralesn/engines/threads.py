@@ -9,13 +9,11 @@ which is as long as a small reservoir runs.)
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numba
-from threadpoolctl import ThreadpoolController
 
 Item = TypeVar("Item")
 
@@ -27,9 +25,6 @@ class _Shared:
         self.lock = threading.Lock()
         self.calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self.workers = 0
-        self.blas: ThreadpoolController | None = None
-        self.blas_users = 0
-        self.blas_limit: Any = None
 
 
 _shared = _Shared()
@@ -178,27 +173,3 @@ def wavefront(
                 changed.notify_all()
 
     for_each(work, range(min(threads, rows)), threads)
-
-
-@contextmanager
-def single_threaded_blas() -> Iterator[None]:
-    """Keep BLAS on the calling thread while we hand it pieces on threads of our own.
-
-    BLAS may round differently when it splits a product over another number of threads; pieces of
-    fixed shape on one thread each do not. The limit is global to the process, so concurrent users
-    share one limit and the last one to leave restores what was there.
-    """
-    shared = _shared
-    with shared.lock:
-        if shared.blas is None:
-            shared.blas = ThreadpoolController()
-        if shared.blas_users == 0:
-            shared.blas_limit = shared.blas.limit(limits=1, user_api="blas")
-        shared.blas_users += 1
-    try:
-        yield
-    finally:
-        with shared.lock:
-            shared.blas_users -= 1
-            if shared.blas_users == 0:
-                shared.blas_limit.restore_original_limits()

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import eigh, svd
 from scipy.linalg.blas import dsyrk
 
-from paralesn.engines.threads import single_threaded_blas
+from paralesn.engines.blas import single_threaded_blas
 from paralesn.readouts.factor import NOTHING
 
 _EPS = np.finfo(float).eps

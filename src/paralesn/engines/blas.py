@@ -1,0 +1,55 @@
+"""BLAS on one thread, where its own would be in the way."""
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+
+class _Shared:
+    """What the threads of one process share; made anew in a forked child."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.pools: ThreadpoolController | None = None
+        self.users = 0
+        self.limit: Any = None
+
+
+_shared = _Shared()
+
+
+def _start_over() -> None:
+    global _shared
+    _shared = _Shared()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_over)
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Keep BLAS on the calling thread.
+
+    BLAS may round differently when it splits a product over another number of threads; pieces of
+    fixed shape on one thread each do not. The limit is global to the process, so concurrent users
+    share one limit and the last one to leave restores what was there.
+    """
+    shared = _shared
+    with shared.lock:
+        if shared.pools is None:
+            shared.pools = ThreadpoolController()
+        if shared.users == 0:
+            shared.limit = shared.pools.limit(limits=1, user_api="blas")
+        shared.users += 1
+    try:
+        yield
+    finally:
+        with shared.lock:
+            shared.users -= 1
+            if shared.users == 0:
+                shared.limit.restore_original_limits()
