@@ -15,6 +15,7 @@ last word.
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import numpy as np
 
@@ -22,7 +23,10 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, qr
 from scipy.linalg.blas import dgemm, dsyrk, dtrmm, dtrsm
 
+from paralesn.engines.blas import single_threaded_blas
+
 _EPS = np.finfo(float).eps
+_SMALL = 1 << 16  # entries of a matrix that BLAS threads would only wait for each other over
 _WORST = 1e6  # condition of G up to which its Cholesky factor loses nothing that matters
 NOTHING = 1e-140  # a norm that counts as none
 _LIFTED = 1e-150  # stands for the diagonal of a column of zeros: its square does not overflow
@@ -75,7 +79,8 @@ def product(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
 def _lapack(factor: np.ndarray | None, block: np.ndarray) -> np.ndarray:
     """Factor by Householder reflections."""
     tall = block if factor is None else np.vstack([factor, block])
-    (upper,) = qr(tall, mode="r", check_finite=False)
+    with single_threaded_blas() if tall.size <= _SMALL else nullcontext():
+        (upper,) = qr(tall, mode="r", check_finite=False)
     return np.ascontiguousarray(upper[: tall.shape[1]])
 
 
