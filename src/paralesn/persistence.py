@@ -171,17 +171,20 @@ def _encode(value: Any, arrays: dict[str, np.ndarray], name: str) -> Any:
         return value
     if isinstance(value, np.generic) and not np.iscomplexobj(value):
         return value.item()
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, range)):
         kind = "tuple" if isinstance(value, tuple) else "list"
         return {kind: [_encode(v, arrays, f"{name}.{i}") for i, v in enumerate(value)]}
     if isinstance(value, Mapping):
-        return {"dict": {str(k): _encode(v, arrays, f"{name}.{k}") for k, v in value.items()}}
+        items = {k: _encode(v, arrays, f"{name}.{k}") for k, v in value.items()}
+        if all(isinstance(key, str) for key in items):
+            return {"dict": items}
+        return {"pairs": [[_encode(k, arrays, name), v] for k, v in items.items()]}
     if isinstance(value, np.complexfloating):
         return {"number": [float(value.real), float(value.imag)]}
     if isinstance(value, np.ndarray):
         return _encode_array(value, arrays, name)
     if isinstance(value, np.random.Generator):
-        return {"generator": value.bit_generator.state}
+        return {"generator": _encode(value.bit_generator.state, arrays, f"{name}.bits")}
     if isinstance(value, (np.dtype, type)):
         return np.dtype(value).name
     entry = _registry.get(type(value).__name__)
@@ -218,6 +221,8 @@ def _decode(node: Any, arrays: Mapping[str, np.ndarray]) -> Any:
         return tuple(values) if kind == "tuple" else values
     if kind == "dict":
         return {k: _decode(v, arrays) for k, v in content.items()}
+    if kind == "pairs":
+        return {_decode(k, arrays): _decode(v, arrays) for k, v in content}
     if kind == "array":
         return arrays[content].copy()
     if kind == "complex":
@@ -232,8 +237,9 @@ def _decode(node: Any, arrays: Mapping[str, np.ndarray]) -> Any:
     if kind == "text":
         return np.array(content, dtype=str)
     if kind == "generator":
-        generator = np.random.Generator(getattr(np.random, _BITS[content["bit_generator"]])())
-        generator.bit_generator.state = content
+        bits = _decode(content, arrays)
+        generator = np.random.Generator(getattr(np.random, _BITS[bits["bit_generator"]])())
+        generator.bit_generator.state = bits
         return generator
     raise KeyError(f"unknown entry {kind!r}")
 

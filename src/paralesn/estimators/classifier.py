@@ -1,7 +1,6 @@
 """Classification of whole series: states pooled over time, then read out."""
 
 from collections.abc import Mapping, Sequence
-from math import pi
 from typing import Any, Self
 
 import numpy as np
@@ -16,40 +15,14 @@ from sklearn.utils.validation import (
     has_fit_parameter,
 )
 
-from paralesn.estimators import scaling
+from paralesn.estimators import defaults, scaling
 from paralesn.estimators.parts import check_parts, own_readout, own_reservoir
+from paralesn.estimators.targets import check_finite
 from paralesn.persistence import register_estimator
-from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs import checks, series
 from paralesn.reservoirs.base import Reservoir
-from paralesn.reservoirs.diagonal import ParalESN
 
 _VALUES = 1 << 22  # input values read at a time
-_POOLS = ("mean", "std", "ppv")
-
-
-def default_reservoir() -> ParalESN:
-    """The reservoir of a classifier that was given none.
-
-    Chosen, with the pools and segments, among 120 random draws and then 12 refined ones by the mean
-    accuracy on 16 datasets; benchmarks/defaults.py compares it on those and on 18 others.
-    """
-    return ParalESN(
-        units=1024,
-        rho=(0.9, 0.999),
-        theta=(0.0, pi / 2),
-        input_scale=10.0,
-        bias_scale=0.1,
-        mix_scale=1.0,
-        mix_bias_scale=0.3,
-        mix_size=5,
-        dtype="float32",
-    )
-
-
-def default_readout() -> Ridge:
-    """The readout of a classifier that was given none."""
-    return Ridge(alphas=tuple(10.0 ** (k / 2) for k in range(-2, 11)))
 
 
 def _asks_readout(method: str) -> Any:
@@ -139,16 +112,16 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
             Labels: whole numbers, strings, truth values.
         sample_weight : array (batch,), optional
         """
-        self._pooling()
-        reservoir = own_reservoir(self.reservoir, default_reservoir)
-        readout = own_readout(self.readout, default_readout, "classification")
+        pooling = self._pooling()
+        reservoir = own_reservoir(self.reservoir, defaults.classifying_reservoir)
+        readout = own_readout(self.readout, defaults.classifying_readout, "classification")
         standardize = scaling.wanted("standardize", self.standardize, self.reservoir)
         X = collection(X)
         classes, labels = _classes(y, len(X))
         reservoir.fit(X)
         found = scaling.measure(X) if standardize else None
-        weight = self._weights(classes, labels, sample_weight, X)
-        features = np.concatenate(list(self._features(X, reservoir, found)))
+        weight = self._weights(classes, labels, sample_weight)
+        features = np.concatenate(list(self._features(X, reservoir, found, pooling)))
         arguments = {} if weight is None else {"sample_weight": weight}
         if weight is not None and not has_fit_parameter(readout, "sample_weight"):
             raise ValueError(
@@ -161,6 +134,7 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
             readout.fit(features, classes[labels], **arguments)
         self.reservoir_, self.readout_, self.classes_ = reservoir, readout, classes
         self._scaling = None if found is None else found._asdict()
+        self._pooled = pooling
         self.n_features_in_ = reservoir.n_features_in_
         return self
 
@@ -189,50 +163,62 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
 
     # -- features --------------------------------------------------------------------------------
 
-    def _features(self, X: Any, reservoir: Reservoir, found: scaling.Scaling | None) -> Any:
+    def _features(
+        self,
+        X: Any,
+        reservoir: Reservoir,
+        found: scaling.Scaling | None,
+        pooling: tuple[tuple[str, ...], int],
+    ) -> Any:
         """Pooled states of some series at a time."""
-        pools, segments = self._pooling()
         longest = max(len(x) for x in X)
         size = max(1, _VALUES // (longest * reservoir.n_features_in_))
         for first in range(0, len(X), size):
             some = X[first : first + size]
+            if first:  # the reservoir would count series from the first of these
+                check_finite(some, first)
             some = some if found is None else found.apply(some)
-            yield reservoir.pool(some, pools, segments)
+            yield reservoir.pool(some, *pooling)
 
     def _pooling(self) -> tuple[tuple[str, ...], int]:
         """Names of the pools, and number of segments."""
-        pools = _POOLS if self.pool is None else checks.pools(self.pool, "pool")
-        default = 2 if self.pool is None else 1
+        pools = defaults.POOLS if self.pool is None else checks.pools(self.pool, "pool")
+        default = defaults.SEGMENTS if self.pool is None else 1
         segments = default if self.segments is None else self.segments
         return pools, checks.integer("segments", segments, 1)
 
     def _read_out(self, X: Any, method: Any) -> np.ndarray:
         X = collection(X, self.n_features_in_)
         found = None if self._scaling is None else scaling.Scaling(**self._scaling)
-        blocks = self._features(X, self.reservoir_, found)
+        blocks = self._features(X, self.reservoir_, found, self._pooled)
         return np.concatenate([np.asarray(method(features)) for features in blocks])
 
     def _weights(
-        self, classes: np.ndarray, labels: np.ndarray, sample_weight: Any, X: Any
+        self, classes: np.ndarray, labels: np.ndarray, sample_weight: Any
     ) -> np.ndarray | None:
         """Weights of the series: their own times those of their classes."""
-        weight = None
+        weight = np.ones(labels.size)
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, labels, ensure_non_negative=True)
-        if self.class_weight is None:
-            return weight
-        if isinstance(self.class_weight, Mapping):
-            unknown = [label for label in self.class_weight if label not in classes.tolist()]
+        given = self.class_weight
+        if isinstance(given, Mapping):
+            unknown = [label for label in given if label not in classes.tolist()]
             if unknown:
                 expected = f"a dict with keys among the labels {classes.tolist()}"
-                raise checks.fail("class_weight", self.class_weight, expected)
-        elif self.class_weight != "balanced":
-            raise checks.fail("class_weight", self.class_weight, "None, 'balanced' or a dict")
-        given = self.class_weight
-        by_class = compute_sample_weight(
-            dict(given) if isinstance(given, Mapping) else given, classes[labels]
-        )
-        return by_class if weight is None else weight * by_class
+                raise checks.fail("class_weight", given, expected)
+            for label, value in given.items():
+                checks.number(f"class_weight[{label!r}]", value, 0)
+            given = dict(given)
+        elif given not in (None, "balanced"):
+            raise checks.fail("class_weight", given, "None, 'balanced' or a dict")
+        if given is None and sample_weight is None:
+            return None
+        weight = weight * compute_sample_weight(given, classes[labels])
+        of_class = np.bincount(labels, weight, classes.size)
+        if not of_class.all():
+            lost = classes.tolist()[int(of_class.argmin())]
+            raise ValueError(f"class_weight and sample_weight must leave some of class {lost!r}")
+        return weight
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -240,11 +226,14 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
     # What a saved model holds besides its parameters.
-    LEARNT = ("reservoir_", "readout_", "classes_", "n_features_in_", "_scaling")
+    LEARNT = ("reservoir_", "readout_", "classes_", "n_features_in_", "_scaling", "_pooled")
 
     def _check_learnt(self) -> None:
         """Check that what a file said was learnt fits together."""
-        pools, segments = self._pooling()
+        pools, segments = (
+            checks.pools(self._pooled[0]),
+            checks.integer("segments", self._pooled[1], 1),
+        )
         check_parts(self.reservoir_, self.readout_, len(pools) * segments)
         if self.classes_.ndim != 1 or self.classes_.size < 2:
             raise ValueError("classes must be two or more")
@@ -284,16 +273,17 @@ def _classes(y: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
     """The labels there are, and the number of each series' label."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    y = column_or_1d(y, warn=True)
+    y = column_or_1d(np.asarray(y), warn=True)  # as pandas gives it, nullable or not
     if y.size != count:
         raise ValueError(f"y must hold a label for each of the {count} series, got {y.size}")
+    kinds = sorted({type(label).__name__ for label in y.tolist()})
+    if y.dtype == object and len(kinds) > 1:
+        raise TypeError(f"y must hold labels of one type, got {', '.join(kinds)}")
+    if y.dtype == object and kinds != ["str"]:
+        y = np.array(y.tolist())
     assert_all_finite(y, input_name="y")
     check_classification_targets(y)
-    try:
-        classes, labels = np.unique(y, return_inverse=True)
-    except TypeError:
-        kinds = sorted({type(label).__name__ for label in y.tolist()})
-        raise TypeError(f"y must hold labels of one type, got {', '.join(kinds)}") from None
+    classes, labels = np.unique(y, return_inverse=True)
     if classes.size < 2:
         raise ValueError(
             f"y must hold at least two classes, got one class: {classes.tolist()[0]!r}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
-from math import ceil, pi
+from math import ceil
 from typing import Any, Self
 
 import numpy as np
@@ -10,28 +10,17 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from paralesn.estimators import calibration, scaling
+from paralesn.estimators import calibration, defaults, scaling
 from paralesn.estimators.parts import check_parts, own_readout, own_reservoir
-from paralesn.estimators.rows import Rows, read_rows
+from paralesn.estimators.rows import Rows, names_of, read_rows
 from paralesn.persistence import register_estimator
 from paralesn.readouts.ridge import Ridge
+from paralesn.readouts.unharmed import unharmed
 from paralesn.reservoirs import checks
 from paralesn.reservoirs.base import Reservoir
-from paralesn.reservoirs.diagonal import ParalESN
 from paralesn.reservoirs.state import State
 
 _VALUES = 1 << 22  # states and targets that exist at a time
-
-
-def default_reservoir() -> ParalESN:
-    """The reservoir of a forecaster that was given none; see benchmarks/defaults.py."""
-    rho, theta = (0.6, 0.95), (0.0, pi / 2)
-    return ParalESN(256, 1, rho, theta, tau=0.7, input_scale=0.1, bias_scale=0.1, mix_scale=2.0)
-
-
-def default_readout() -> Ridge:
-    """The readout of a forecaster that was given none."""
-    return Ridge(alphas=(1e-8, 1e-6, 1e-4, 1e-2, 1, 100))
 
 
 class ReservoirForecaster(BaseEstimator):
@@ -116,9 +105,15 @@ class ReservoirForecaster(BaseEstimator):
         X : array-like (time,) or (time, inputs), optional
             What is known in advance, such as the hour or a plan: row t belongs to row t of y.
         """
+        with unharmed(self):
+            self._fit(y, X)
+        return self
+
+    def _fit(self, y: Any, X: Any) -> None:
         self._check_parameters()
-        reservoir = own_reservoir(self.reservoir, default_reservoir)
-        readout = own_readout(self.readout, default_readout, "regression")
+        reservoir = own_reservoir(self.reservoir, defaults.forecasting_reservoir)
+        readout = own_readout(self.readout, defaults.forecasting_readout, "regression")
+        self.horizon_, self.only_last_ = int(self.horizon), bool(self.only_last)
         standardize = scaling.wanted("standardize", self.standardize, self.reservoir)
         self._difference = scaling.wanted("difference", self.difference, self.reservoir)
         observed, flat = read_rows(y, "y")
@@ -126,17 +121,19 @@ class ReservoirForecaster(BaseEstimator):
         if X is not None:
             known, _ = read_rows(X, "X", len(observed), "as y has")
             rows = np.hstack([observed, known])
-        if len(rows) <= self.washout + self.horizon:
-            expected = f"longer than washout + horizon ({self.washout} + {self.horizon}) time steps"
+        if len(rows) <= self.washout + self.horizon_:
+            expected = (
+                f"longer than washout + horizon ({self.washout} + {self.horizon_}) time steps"
+            )
             raise ValueError(f"y must be {expected}, got {len(rows)}")
         self._scaling = scaling.measure(rows)._asdict() if standardize else None
         self._flat, self.n_features_in_ = flat, observed.shape[1]
+        self._names = {"y": names_of(y), "X": names_of(X)}
         self.n_known_ = rows.shape[1] - observed.shape[1]
         rows = self._rows.scaled(rows)
         self.reservoir_ = reservoir.fit(self._rows.inputs(rows))
         self._learn(rows, readout)
-        self._pending = rows[-self.horizon :, : self.n_features_in_].copy()
-        return self
+        self._pending = rows[-self.horizon_ :, : self.n_features_in_].copy()
 
     def _learn(self, rows: np.ndarray, readout: Any) -> None:
         """Fit the readout in one pass, calibrating on the held-out part before learning it."""
@@ -173,24 +170,26 @@ class ReservoirForecaster(BaseEstimator):
         ----------
         y, X : as in `fit`, the new rows only
         refit : bool
-            Learn from them too. Needs a readout that can, such as `Ridge`, and gives what `fit` on
-            everything would have given (but for scaling and intervals, which stay).
+            Learn from them too, which needs `Ridge`. What `fit` on everything would give, but that
+            scaling, intervals and a penalty chosen on held-out steps stay.
         """
         check_is_fitted(self, "readout_")
         checks.flag("refit", refit)
         if refit and not isinstance(self.readout_, Ridge):
             raise checks.fail("refit", refit, "False with a readout that cannot, only Ridge can")
         new = self._rows.read(y, X)
-        known = np.zeros((self.horizon, self.n_known_))
+        known = np.zeros((self.horizon_, self.n_known_))
         rows = np.vstack([np.hstack([self._pending, known]), new])
         inputs = self._rows.inputs(rows)
+        readout, end = deepcopy(self.readout_) if refit else self.readout_, self.state_
         for first, last, z, state in self._run(inputs, self.state_):
             if refit:
-                self.readout_.partial_fit(z, self._rows.wanted(rows, first, last))
-            self.state_ = state
+                readout.partial_fit(z, self._rows.wanted(rows, first, last))
+            end = state
         if refit:
-            _finish(self.readout_, [])
-        self._pending = rows[-self.horizon :, : self.n_features_in_].copy()
+            _finish(readout, [])
+        self.readout_, self.state_ = readout, end
+        self._pending = rows[-self.horizon_ :, : self.n_features_in_].copy()
         return self
 
     # -- forecasting -----------------------------------------------------------------------------
@@ -215,11 +214,11 @@ class ReservoirForecaster(BaseEstimator):
             (with `interval`, a `Forecast` with values, lower and upper)
         """
         check_is_fitted(self, "readout_")
-        steps = self.horizon if steps is None else checks.integer("steps", steps, 1)
-        if self.only_last and steps != self.horizon:
-            expected = f"None or the horizon, {self.horizon}, with only_last"
+        steps = self.horizon_ if steps is None else checks.integer("steps", steps, 1)
+        if self.only_last_ and steps != self.horizon_:
+            expected = f"None or the horizon, {self.horizon_}, with only_last"
             raise checks.fail("steps", steps, expected)
-        whole = ceil(steps / self.horizon) * self.horizon
+        whole = ceil(steps / self.horizon_) * self.horizon_
         ahead = self._rows.read(None, X, whole)
         layers = tuple(h[None] for h in self.state_.layers)
         values = self._roll(self.readout_, layers, self._pending[None], ahead[None], steps)[0]
@@ -232,7 +231,7 @@ class ReservoirForecaster(BaseEstimator):
         if self._calibration is None:
             reason = f"held_out is {self.held_out:g}, or the series was too short for it"
             raise ValueError(f"interval needs held-out steps to learn from: {reason}")
-        errors = self._calibration.residuals(self._roll, self.horizon, whole)[:, : len(values)]
+        errors = self._calibration.residuals(self._roll, self.horizon_, whole)[:, : len(values)]
         lower, upper = calibration.bounds(errors, level)
         parts = (values, values + lower, values + upper)
         return calibration.Forecast(*(self._restored(part) for part in parts))
@@ -255,7 +254,7 @@ class ReservoirForecaster(BaseEstimator):
         """
         check_is_fitted(self, "readout_")
         checks.flag("follow", follow)
-        rows, h, d = self._rows.read(y, X, self.horizon), self.horizon, self.n_features_in_
+        rows, h, d = self._rows.read(y, X, self.horizon_), self.horizon_, self.n_features_in_
         steps = len(rows) - h
         inputs = np.hstack([rows[:steps, :d], rows[h:, d:]])
         state = None
@@ -267,15 +266,15 @@ class ReservoirForecaster(BaseEstimator):
             for first, last, z, _ in self._run(inputs, state)
         ]
         values = self._restored(np.concatenate(pieces))
-        return values[:, 0] if self.only_last or h == 1 else values
+        return values[:, 0] if self.only_last_ or h == 1 else values
 
     def score(self, y: Any, X: Any = None) -> float:
         """Coefficient of determination of direct predictions, from zero, after the washout."""
         check_is_fitted(self, "readout_")
         observed, _ = read_rows(y, "y", columns=self.n_features_in_)
-        count = len(observed) - self.horizon
+        count = len(observed) - self.horizon_
         if count < 1:
-            expected = f"longer than the horizon ({self.horizon}) time steps"
+            expected = f"longer than the horizon ({self.horizon_}) time steps"
             raise ValueError(f"y must be {expected}, got {len(observed)}")
         predicted = self.predict(observed[:count], X).reshape(count, -1)
         wanted = self._rows._replace(difference=False).wanted(observed, 0, count)
@@ -294,7 +293,7 @@ class ReservoirForecaster(BaseEstimator):
 
         `ahead` (batch, whole horizons, features) holds the inputs known in advance.
         """
-        h, d = self.horizon, self.n_features_in_
+        h, d = self.horizon_, self.n_features_in_
         state = State(layers, self.reservoir_._origin)
         known, last = ahead[:, :, d:], pending[:, :, :d]
         if h == 1 and isinstance(readout, Ridge):
@@ -319,10 +318,12 @@ class ReservoirForecaster(BaseEstimator):
         return Rows(
             targets=self.n_features_in_,
             known=self.n_known_,
-            horizon=self.horizon,
-            only_last=self.only_last,
+            horizon=self.horizon_,
+            only_last=self.only_last_,
             difference=self._difference,
             scaling=None if self._scaling is None else scaling.Scaling(**self._scaling),
+            names=self._names,
+            dtype=self.reservoir_._real_dtype() if hasattr(self, "reservoir_") else np.dtype(float),
         )
 
     def _run(
@@ -333,7 +334,7 @@ class ReservoirForecaster(BaseEstimator):
         Yields the first step of each and the one after its last, its states, and the state then.
         """
         total = len(inputs)
-        outputs = self.n_features_in_ * (1 if self.only_last else self.horizon)
+        outputs = self.n_features_in_ * (1 if self.only_last_ else self.horizon_)
         size = max(1, _VALUES // (outputs + self.reservoir_._n_features_out))
         first = 0
         for last in sorted({*(s for s in stops if s < total), *range(size, total, size), total}):
@@ -360,7 +361,7 @@ class ReservoirForecaster(BaseEstimator):
     # What a saved model holds besides its parameters.
     LEARNT = (
         "reservoir_", "readout_", "state_", "n_features_in_", "n_known_", "_flat", "_scaling",
-        "_pending", "_calibration", "_difference",
+        "_pending", "_calibration", "_difference", "_names", "horizon_", "only_last_",
     )  # fmt: skip
 
     def _check_learnt(self) -> None:
@@ -372,15 +373,16 @@ class ReservoirForecaster(BaseEstimator):
         d, known = int(self.n_features_in_), int(self.n_known_)
         right = (
             d >= 1 and known >= 0 and d + known == features and (d == 1 or not self._flat)
-            and {self._difference, self._flat} <= {True, False}
+            and {self._difference, self._flat, self.only_last_} <= {True, False}
+            and isinstance(self.horizon_, int) and self._names.keys() == {"y", "X"}
             and self.state_.origin == self.reservoir_._origin
-            and self._pending.shape == (self.horizon, d) and np.isfinite(self._pending).all()
+            and self._pending.shape == (self.horizon_, d) and np.isfinite(self._pending).all()
         )  # fmt: skip
         if not right:
             raise ValueError("the parts of a ReservoirForecaster do not fit together")
         if self._calibration is not None:
             check_parts(self.reservoir_, self._calibration.readout)
-            self._calibration.check(self.horizon, features)
+            self._calibration.check(self.horizon_, features)
 
 
 register_estimator(

@@ -10,9 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from paralesn.estimators import scaling
 from paralesn.estimators.parts import check_parts, own_readout, own_reservoir
-from paralesn.estimators.targets import Layout, layout, restore, targets_for
+from paralesn.estimators.targets import Layout, check_finite, layout, restore, targets_for
 from paralesn.persistence import register_estimator
 from paralesn.readouts.ridge import Ridge
+from paralesn.readouts.unharmed import unharmed
 from paralesn.reservoirs import checks, series
 from paralesn.reservoirs.base import Reservoir
 from paralesn.reservoirs.diagonal import ParalESN
@@ -77,6 +78,11 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         X : array-like (time, features) or (batch, time, features), or list of arrays
         y : array-like (time,) or (time, targets), with a batch axis or as a list where X is
         """
+        with unharmed(self):
+            self._fit(X, y)
+        return self
+
+    def _fit(self, X: Any, y: Any) -> None:
         washout = checks.integer("washout", self.washout, 0)
         reservoir = own_reservoir(self.reservoir, ParalESN)
         readout = own_readout(self.readout, Ridge, "regression")
@@ -111,7 +117,6 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
         self.readout_ = readout
         self.state_ = _joined(ends, shape.kind, self.reservoir_)
-        return self
 
     def predict(self, X: Any, state: State | None = None, return_state: bool = False) -> Any:
         """Predict the target at every time step.
@@ -154,20 +159,31 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return result, _joined(ends, shape.kind, self.reservoir_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Coefficient of determination over all time steps but the washout, as in training."""
+        """Coefficient of determination over all time steps but the washout, as in training.
+
+        Averaged over targets; a readout that leaves missing targets out has them left out here too.
+        """
         shape = layout(X)
-        targets = targets_for(y, shape)
-        predicted = targets_for(self.predict(X), shape)
+        omits = getattr(self.readout_, "nan_targets", "error") == "omit"
+        targets = targets_for(y, shape, allow_nan=omits).arrays
+        predicted = targets_for(self.predict(X), shape).arrays
         skipped = [min(self.washout, int(steps) - 1) for steps in shape.lengths]
+
+        def scored(arrays: list[np.ndarray]) -> np.ndarray:
+            return np.concatenate([a[skip:] for a, skip in zip(arrays, skipped, strict=True)])
+
         weight = None
         if sample_weight is not None:
-            weights = targets_for(sample_weight, shape).arrays
-            weight = np.concatenate([w[skip:, 0] for w, skip in zip(weights, skipped, strict=True)])
-        wanted, got = (
-            np.concatenate([a[skip:] for a, skip in zip(arrays, skipped, strict=True)])
-            for arrays in (targets.arrays, predicted.arrays)
-        )
-        return float(r2_score(wanted, got, sample_weight=weight))
+            weight = scored(targets_for(sample_weight, shape).arrays)[:, 0]
+        wanted, got = scored(targets), scored(predicted)
+        if not omits:
+            return float(r2_score(wanted, got, sample_weight=weight))
+        known = ~np.isnan(wanted)
+        scores = [
+            r2_score(wanted[k, t], got[k, t], sample_weight=None if weight is None else weight[k])
+            for t, k in enumerate(known.T)
+        ]
+        return float(np.mean(scores))
 
     # What a saved model holds besides its parameters.
     LEARNT = ("reservoir_", "readout_", "state_", "n_features_in_", "feature_names_in_", "_flat",
@@ -199,6 +215,8 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         block = max(1, _ROWS // min(size, count))
         for first in range(0, count, size):
             group = X if shape.kind == series.SINGLE else X[first : first + size]
+            if first:  # the reservoir would count series from the first of the group
+                check_finite(group, first)
             start = state
             if state is not None and shape.kind != series.SINGLE:
                 start = State(tuple(h[first : first + size] for h in state.layers), state.origin)

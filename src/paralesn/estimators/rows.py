@@ -17,6 +17,8 @@ class Rows(NamedTuple):
     only_last: bool
     difference: bool
     scaling: Scaling | None
+    names: dict[str, list[str] | None]  # of the columns of y and X, where they had names
+    dtype: np.dtype  # in which the reservoir must be able to hold scaled rows
 
     def read(self, y: Any, X: Any, more: int = 0) -> np.ndarray:
         """Rows from new data, scaled; X has `more` rows than y, whose place is left NaN.
@@ -26,6 +28,7 @@ class Rows(NamedTuple):
         observed = np.zeros((0, self.targets))
         if y is not None:
             observed, _ = read_rows(y, "y", columns=self.targets)
+            self._check_names(y, "y")
         count = len(observed) + more
         known = np.zeros((count, 0))
         if not self.known and X is not None:
@@ -34,8 +37,22 @@ class Rows(NamedTuple):
             if X is None:
                 raise ValueError(f"X must hold the {self.known} inputs known in advance, got None")
             known, _ = read_rows(X, "X", count, "here", self.known)
+            self._check_names(X, "X")
         rest = np.full((more, self.targets), np.nan)
-        return self.scaled(np.hstack([np.vstack([observed, rest]), known]))
+        with np.errstate(over="ignore"):
+            rows = self.scaled(np.hstack([np.vstack([observed, rest]), known]))
+            held = np.isfinite(rows.astype(self.dtype)) | np.isnan(rows)
+        if not held.all():
+            step, column = np.argwhere(~held)[0]
+            name = "y" if column < self.targets else "X"
+            raise ValueError(f"{name} must stay finite in {self.dtype}, got more at step {step}")
+        return rows
+
+    def _check_names(self, data: Any, name: str) -> None:
+        """Raise where columns have other names, or another order, than in training."""
+        before, now = self.names[name], names_of(data)
+        if before is not None and now is not None and before != now:
+            raise ValueError(f"{name} must have the feature names {before} as in fit, got {now}")
 
     def inputs(self, rows: np.ndarray) -> np.ndarray:
         """What the reservoir reads: the observation of a step, the knowledge of a horizon later."""
@@ -64,6 +81,11 @@ class Rows(NamedTuple):
         if self.scaling is None:
             return values
         return values * self.scaling.scale[: self.targets] + self.scaling.mean[: self.targets]
+
+
+def names_of(data: Any) -> list[str] | None:
+    """Names of the columns of a frame."""
+    return [str(name) for name in data.columns] if hasattr(data, "columns") else None
 
 
 def read_rows(

@@ -30,16 +30,27 @@ class Scaling(NamedTuple):
 
 
 def measure(X: Any) -> Scaling:
-    """Mean and spread of every feature over all time steps of all series, in two passes."""
-    count, total = 0, np.zeros(1)
+    """Mean and spread of every feature over all time steps of all series.
+
+    From differences to the first row, in units of the largest of them: a constant has exactly no
+    spread, and squares neither overflow nor vanish.
+    """
+    first = next(_pieces(X))[0]
+    with np.errstate(over="ignore"):
+        reach = np.max([np.abs(rows - first).max(axis=0) for rows in _pieces(X)], axis=0)
+    if not np.isfinite(reach).all():
+        feature = int(np.flatnonzero(~np.isfinite(reach))[0])
+        raise ValueError(f"X must have a finite spread, got more than floats hold in {feature=}")
+    unit = np.where(reach > 0, reach, 1.0)
+    count, total, squares = 0, np.zeros(1), np.zeros(1)
     for rows in _pieces(X):
-        count, total = count + len(rows), total + rows.sum(axis=0)
+        shifted = (rows - first) / unit
+        count, total = count + len(rows), total + shifted.sum(axis=0)
+        squares = squares + (shifted**2).sum(axis=0)
     mean = total / count
-    squares = sum(((rows - mean) ** 2).sum(axis=0) for rows in _pieces(X))
-    scale = np.sqrt(squares / count)
-    # What rounding makes of a constant is no spread.
-    flat = scale <= 1e-14 * np.abs(mean)
-    return Scaling(mean, np.where(flat, 1.0, scale))
+    spread = np.sqrt(np.maximum(squares / count - mean**2, 0.0)) * unit
+    scale = np.where((reach > 0) & (spread > 0), spread, 1.0)
+    return Scaling(first + mean * unit, scale)
 
 
 def _pieces(X: Any) -> Any:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import (
 )
 
 from paralesn.readouts import training
+from paralesn.readouts.unharmed import unharmed
 
 _FLOATS = (np.float64, np.float32)
 
@@ -168,12 +169,8 @@ class MLP(BaseEstimator):
         """
         self._check_parameters()
         device = training.find_device(self.device)
-        before = self.__dict__.copy()
-        try:
+        with unharmed(self):
             found = self._learn(X, y, sample_weight, validation, device)
-        except BaseException:
-            self.__dict__ = before
-            raise
         for name in set(self.LEARNT) - {"n_features_in_", "feature_names_in_"}:
             self.__dict__.pop(name, None)
         self.__dict__.update(found)

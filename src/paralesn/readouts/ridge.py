@@ -14,7 +14,9 @@ from sklearn.utils.validation import (
 )
 
 from paralesn.readouts import factor as factors
+from paralesn.readouts import judging
 from paralesn.readouts.solve import Solution, solve
+from paralesn.readouts.unharmed import unharmed
 
 _ROWS = 8192  # rows digested at a time
 
@@ -50,8 +52,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         What alpha was chosen by: the generalised cross-validation error, or the mean squared error
         on the validation data, divided by the target's variance. Lower is better.
     mean_, scale_ : arrays (features,)
-        Mean and standard deviation of the states (with `nan_targets="omit"`, of the rows that the
-        last target was learnt from).
+        Of the states (with `nan_targets="omit"`, of the rows the last target was learnt from).
     n_samples_seen_ : int
 
     Examples
@@ -91,33 +92,39 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Parameters
         ----------
         sample_weight : array (n,), optional
-            Non-negative weights of the rows.
+            Non-negative weights of the rows: how often each counts. Where they sum to less than the
+            number of rows, only their proportions matter to the choice of alpha.
         validation : (X, y), optional
             Data to choose alpha by, instead of generalised cross-validation.
         """
-        for name in ("_factors", "n_features_in_", "_solved"):
-            if hasattr(self, name):
-                delattr(self, name)
-        self.partial_fit(X, y, sample_weight)
-        if validation is not None:
-            try:
-                X_held, y_held = validation
-            except (TypeError, ValueError):
-                raise ValueError("validation must be None or a pair (X, y)") from None
-            self.validate(X_held, y_held)
-        self._solution()
+        with unharmed(self):
+            for name in ("_factors", "n_features_in_", "_solved"):
+                self.__dict__.pop(name, None)
+            self.partial_fit(X, y, sample_weight)
+            if validation is not None:
+                try:
+                    X_held, y_held = validation
+                except (TypeError, ValueError):
+                    raise ValueError("validation must be None or a pair (X, y)") from None
+                self.validate(X_held, y_held)
+            self._solution()
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Add a block of rows to what was seen so far."""
         self._check_parameters()
+        with unharmed(self):
+            self._learn(X, y, sample_weight)
+        return self
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         first = not hasattr(self, "_factors")
         X = validate_data(self, X, reset=first, dtype=_FLOATS)
         y, flat = self._targets(y)
         if y.shape[0] != X.shape[0]:
             raise ValueError(f"y must have as many rows as X ({X.shape[0]}), got {y.shape[0]}")
         if first:
-            self._flat, self._n_targets, self.n_samples_seen_ = flat, y.shape[1], 0
+            self._flat, self._n_targets, self.n_samples_seen_, self._rows = flat, y.shape[1], 0, 0.0
             self._judged: dict[str, np.ndarray] | None = None
             # Targets among themselves are of no interest: many of them go in groups.
             size = 1 if self.nan_targets == "omit" else max(X.shape[1], 64)
@@ -131,13 +138,15 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
             weight = np.sqrt(weight)
+        # Copies: what is changed in place could not be taken back.
+        self._factors, self._constant = list(self._factors), self._constant.copy()
         for start in range(0, X.shape[0], _ROWS):
             cut = slice(start, start + _ROWS)
             self._digest(X[cut], y[cut], None if weight is None else weight[cut])
         self._watch_constants(X)
         self.n_samples_seen_ += X.shape[0]
+        self._rows += float(X.shape[0] if weight is None else np.count_nonzero(weight))
         self._solved: Solution | None = None
-        return self
 
     def _watch_constants(self, X: np.ndarray) -> None:
         """Keep track of the states that never changed; look closely only where a glance agrees."""
@@ -188,6 +197,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
         self._constant &= other._constant & (self._first_row == other._first_row)
         self.n_samples_seen_ += other.n_samples_seen_
+        self._rows += other._rows
         self._solved = None
         return self
 
@@ -200,20 +210,10 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         X = validate_data(self, X, reset=False, dtype=_FLOATS)
         y = self._targets(y)[0]
         if y.shape != (X.shape[0], self._n_targets):
-            raise ValueError(
-                f"validation data must hold {X.shape[0]} rows of {self._n_targets} targets, "
-                f"got y of shape {y.shape}"
-            )
-        solved = self._solution()
-        known = ~np.isnan(y)
-        solutions = zip(solved.coefs, solved.intercepts, strict=True)
-        errors = [np.where(known, factors.product(X, w) + b - y, 0.0) for w, b in solutions]
-        values = np.where(known, y, 0.0)
-        sums = np.stack([known.sum(axis=0), values.sum(axis=0), (values**2).sum(axis=0)])
-        new = {"errors": np.array([(error**2).sum(axis=0) for error in errors]), "sums": sums}
-        before = self._judged or dict.fromkeys(new, np.zeros(1))
-        self._judged = {name: new[name] + before[name] for name in new}
-        self._choose(solved)
+            expected = f"{X.shape[0]} rows of {self._n_targets} targets"
+            raise ValueError(f"validation data must hold {expected}, got y of shape {y.shape}")
+        self._judged = judging.judge(self._solution(), X, y, self._judged)
+        self._choose(self._solution())
         return self
 
     def choose_as(self, other: "Ridge") -> Self:
@@ -235,6 +235,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(f"factor must be a number in (0, 1], got {factor!r}")
         root = float(factor) ** 0.5
         self._factors = [None if f is None else f * root for f in self._factors]
+        self._rows *= float(factor)
         self._solved = None
         return self
 
@@ -264,7 +265,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def alpha_(self) -> Any:
         """The chosen alpha; with `per_target`, one for each."""
         self._solution()
-        alphas = np.asarray(self.alphas, float)
+        alphas = self._solved_for
         return alphas[self._best] if self.per_target else float(alphas[self._best[0]])
 
     @property
@@ -301,21 +302,18 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 if factor is None:
                     raise ValueError(f"y must hold a number for target {targets[0]}, got only NaN")
                 part, self._mean, self._scale = solve(
-                    factor, self._constant, alphas, self.n_samples_seen_
+                    factor, self._constant, alphas, self.n_samples_seen_, self._rows
                 )
                 for mine, new in zip(solved, part, strict=True):
                     mine[..., targets] = new
-            self._solved = solved
+            self._solved, self._solved_for = solved, alphas
             self._choose(solved)
         return self._solved
 
     def _choose(self, solved: Solution) -> None:
         self._scores = solved.gcv
         if self._judged is not None:
-            count, total, squares = self._judged["sums"]
-            count = np.maximum(count, 1)
-            variance = np.maximum(squares / count - (total / count) ** 2, 0.0)
-            self._scores = self._judged["errors"] / count / np.where(variance > 0, variance, 1.0)
+            self._scores = judging.scores(self._judged)
         if self.per_target:
             self._best = self._scores.argmin(axis=0)
         else:
@@ -324,7 +322,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     # What a saved model holds besides its parameters.
     LEARNT = (
         "n_features_in_", "feature_names_in_", "n_samples_seen_", "_factors", "_groups", "_flat",
-        "_n_targets", "_first_row", "_constant", "_judged", "_saved_solution",
+        "_n_targets", "_first_row", "_constant", "_rows", "_judged", "_saved_solution",
     )  # fmt: skip
 
     @property
@@ -336,6 +334,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             "scale": self._scale,
             "scores": self._scores,
             "best": self._best,
+            "alphas": self._solved_for,
         }
         return {**solved._asdict(), **more}
 
@@ -344,6 +343,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self._solved = Solution(found["coefs"], found["intercepts"], found["gcv"])
         self._mean, self._scale = found["mean"], found["scale"]
         self._scores, self._best = found["scores"], found["best"]
+        self._solved_for = found["alphas"]
 
     def _check_learnt(self) -> None:
         """Check that what a file said was learnt fits together."""
@@ -363,8 +363,8 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             and self._mean.shape == self._scale.shape == (p,)
             and self._first_row.shape == self._constant.shape == (p,)
             and self._best.shape == (m,)
-            and (self._judged is None or self._judged["errors"].shape == (alphas, m))
-            and (self._judged is None or self._judged["sums"].shape == (3, m))
+            and self._solved_for.shape == (alphas,)
+            and judging.fits(self._judged, alphas, m)
             and all(0 <= best < alphas for best in self._best)
         )
         if not right:
@@ -374,7 +374,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         alphas = self.alphas
-        if isinstance(alphas, (str, Real)) or not np.size(alphas):
+        if isinstance(alphas, (str, Real)) or not np.size(alphas) or np.ndim(alphas) != 1:
             raise ValueError(f"alphas must be a sequence of at least one number, got {alphas!r}")
         for alpha in np.asarray(alphas).ravel().tolist():
             if not isinstance(alpha, (int, float)) or not 0 <= alpha < np.inf:

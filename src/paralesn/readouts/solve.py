@@ -25,9 +25,12 @@ class Solution(NamedTuple):
 
 
 def solve(
-    factor: np.ndarray, constant: np.ndarray, alphas: np.ndarray, seen: int
+    factor: np.ndarray, constant: np.ndarray, alphas: np.ndarray, seen: int, rows: float
 ) -> tuple[Solution, np.ndarray, np.ndarray]:
-    """Solutions for all alphas from the factor of [1, z, y], and the states' mean and scale."""
+    """Solutions for all alphas from the factor of [1, z, y], and the states' mean and scale.
+
+    `seen` rows were digested, of which `rows` count, old ones for less where they are forgotten.
+    """
     p = constant.size
     weight = factor[0, 0] ** 2  # number of rows, or sum of their weights
     mean = factor[0, 1 : p + 1] / factor[0, 0]
@@ -48,6 +51,7 @@ def solve(
     live = s > _EPS * max(seen, p) * s.max(initial=0.0)
     variance = ((cross**2).sum(axis=0) + rest) / weight
     variance = np.where(variance > 0, variance, 1.0)
+    count = max(weight, rows)  # weights that sum to less than the rows are relative
     coefs, intercepts, gcv = [], [], []
     for alpha in alphas:
         keep = live if alpha == 0 else s > 0
@@ -55,8 +59,10 @@ def solve(
         shrink = np.where(keep, safe**2 / (safe**2 + alpha), 0.0)
         coef = inverse[:, None] * rotate((shrink / safe)[:, None] * d)
         residual = (((1.0 - shrink)[:, None] * d) ** 2).sum(axis=0) + rest
-        freedom = weight - 1.0 - shrink.sum()
-        error = weight * residual / freedom**2 if freedom > 1e-9 * weight else np.inf * variance
+        freedom = count - 1.0 - shrink.sum()
+        error = np.inf * variance
+        if freedom > 1e-9 * count:
+            error = count**2 * (residual / weight) / freedom**2
         coefs.append(coef)
         intercepts.append(y_mean - mean @ coef)
         gcv.append(error / variance)

@@ -45,6 +45,10 @@ def numeric(X: Any, name: str = "X") -> np.ndarray:
         raise TypeError(f"{name} must be dense, got sparse data of shape {X.shape}")
     try:
         array = np.asarray(X)
+        if array.dtype == object and hasattr(X, "to_numpy"):  # columns of different numeric types
+            kinds = [dtype.kind for dtype in np.atleast_1d(np.asarray(X.dtypes, object))]
+            if all(kind in "biuf" for kind in kinds):
+                array = X.to_numpy(dtype=float, na_value=np.nan)
     except ValueError as error:  # lists of different lengths
         raise ValueError(
             f"{name} must be an array of numbers or a list of arrays, one per series, "
