@@ -105,3 +105,18 @@ def test_contraction_is_the_only_liberty_taken():
         return x != x
 
     assert nan_is_nan(np.nan)
+
+
+def test_kernels_of_one_factory_have_names_of_their_own():
+    """Code that different processes cached must not share symbols: calls would go astray."""
+    from itertools import product
+
+    from paralesn.engines.diagonal import layer_kernel
+    from paralesn.engines.loop import loop_kernel
+
+    layers = [layer_kernel(*made) for made in product([True, False], [True, False], [64, 128])]
+    loops = [loop_kernel(first, later) for first in layers for later in (None, *layers)]
+    names = [made.py_func.__qualname__ for made in (*layers, *loops)]
+    assert len(set(names)) == len(names) == 8 + 72
+    again = layer_kernel.__wrapped__(True, False, 64)  # the same values, the same name
+    assert again.py_func.__qualname__ == layer_kernel(True, False, 64).py_func.__qualname__

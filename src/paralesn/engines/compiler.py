@@ -78,8 +78,22 @@ def _described(function: Callable[..., Any]) -> tuple[Any, ...]:
     return (function.__qualname__, *values)
 
 
+def _named_apart(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give functions made by one factory different names.
+
+    Numba tells the machine code of equally named functions apart by a number that starts anew in
+    every process. Code cached by different processes may thus carry the same symbols, and calls
+    inside one kernel would reach another one's functions, made with other values.
+    """
+    if function.__closure__:
+        values = repr(_described(function)).encode()
+        function.__qualname__ += "_" + hashlib.blake2b(values, digest_size=6).hexdigest()
+    return function
+
+
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` as a nogil kernel cached on disk where a directory can be written."""
+    function = _named_apart(function)
     dispatcher = njit(nogil=True, fastmath=FASTMATH, error_model="numpy")(function)
     with suppress(RuntimeError):  # Numba found no directory it may write to: compile in memory
         dispatcher._cache = _KernelCache(function)
@@ -88,9 +102,10 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile `function` for use inside kernels only, always inlined there."""
-    return njit(forceinline=True, fastmath=FASTMATH, error_model="numpy", **_BARE)(function)
+    options = {"fastmath": FASTMATH, "error_model": "numpy", **_BARE}
+    return njit(forceinline=True, **options)(_named_apart(function))
 
 
 def called(function: Callable[..., Any]) -> Any:
     """Compile `function` for use inside kernels only, inlined where LLVM sees fit."""
-    return njit(fastmath=FASTMATH, error_model="numpy", **_BARE)(function)
+    return njit(fastmath=FASTMATH, error_model="numpy", **_BARE)(_named_apart(function))
