@@ -141,7 +141,7 @@ def test_a_class_without_weight_is_an_error():
 
 def test_frames_of_mixed_types_and_their_names():
     index = pd.date_range("2024", periods=1200, freq="h")
-    known = pd.DataFrame({"hour": index.hour, "holiday": index.dayofweek > 4}, index=index)
+    known = pd.DataFrame({"hour": index.hour, "holiday": index.day_of_week > 4}, index=index)
     y = pd.Series(Y, index=index)
     model = pe.ReservoirForecaster().fit(y[:1000], known[:1000])
     arrays = pe.ReservoirForecaster().fit(Y[:1000], known[:1000].to_numpy(float))
