@@ -276,6 +276,9 @@ def test_wrong_use():
         with pytest.raises(ValueError, match="not fitted"):
             call()
     model.fit(LONG, LONG)
+    for call in (model.update, model.predict):
+        with pytest.raises(ValueError, match="y must hold real numbers"):
+            call(None)
     with pytest.raises(ValueError, match="X must hold the 1 inputs known in advance, got None"):
         model.forecast(3)
     with pytest.raises(ValueError, match="X must have 3 time steps here, got 2"):

@@ -1,6 +1,5 @@
 """BLAS on one thread, where its own would be in the way."""
 
-import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,9 +7,11 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
+from paralesn.engines.process import PerProcess
+
 
 class _Shared:
-    """What the threads of one process share; made anew in a forked child."""
+    """What the threads of one process share."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -19,16 +20,7 @@ class _Shared:
         self.limit: Any = None
 
 
-_shared = _Shared()
-
-
-def _start_over() -> None:
-    global _shared
-    _shared = _Shared()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_start_over)
+_of_process = PerProcess(_Shared)
 
 
 @contextmanager
@@ -39,7 +31,7 @@ def single_threaded_blas() -> Iterator[None]:
     fixed shape on one thread each do not. The limit is global to the process, so concurrent users
     share one limit and the last one to leave restores what was there.
     """
-    shared = _shared
+    shared = _of_process.value
     with shared.lock:
         if shared.pools is None:
             shared.pools = ThreadpoolController()

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from paralesn.engines import deep, pooling, response, threads
+from paralesn.engines import deep, response, threads
 from paralesn.engines import loop as loops
 from paralesn.engines.memory import empty
 from paralesn.engines.packed import (
@@ -18,6 +18,7 @@ from paralesn.engines.packed import (
     prepare,
     run_layer,
 )
+from paralesn.engines.pooling import pool
 from paralesn.engines.reference import feed_back
 
 __all__ = ["Program", "empty", "last", "loop", "pool", "prepare", "run", "step"]
@@ -63,20 +64,6 @@ def last(
         response.last(program.drawn[0], x, series, state[0], out, program.mixing, workers)
     else:
         run(program, x, series, state, out, last_only=True, n_jobs=n_jobs)
-
-
-def pool(
-    program: Program,
-    x: np.ndarray,
-    series: np.ndarray,
-    state: tuple[np.ndarray, ...],
-    out: np.ndarray,
-    pools: tuple[str, ...],
-    segments: int,
-    n_jobs: int | None = None,
-) -> None:
-    """Write the states of every series, pooled over time, to its row of `out`."""
-    pooling.run(program, x, series, state, out, pools, segments, threads.count(n_jobs))
 
 
 def step(

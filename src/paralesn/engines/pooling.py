@@ -22,7 +22,7 @@ _WIDTH = 128  # columns whose accumulators stay in the L1 cache
 _ROWS = 4  # rows digested at a time, while an accumulator is in a register
 
 
-def run(
+def pool(
     program: Program,
     x: np.ndarray,
     series: np.ndarray,
@@ -30,12 +30,13 @@ def run(
     out: np.ndarray,
     pools: tuple[str, ...],
     segments: int,
-    workers: int,
+    n_jobs: int | None = None,
 ) -> None:
     """Write the pooled states of series b to row ``series[1, b]`` of `out`.
 
     `out` is (rows, segments * pools * columns of the states), in this order.
     """
+    workers = threads.count(n_jobs)
     count, longest = series.shape[1], int(series[2].max())
     columns = out.shape[1] // (segments * len(pools))
     block = max(1, min(program.block, longest))

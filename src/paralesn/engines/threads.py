@@ -7,7 +7,6 @@ nested and concurrent calls cannot deadlock, and a forked child starts with work
 which is as long as a small reservoir runs.)
 """
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
@@ -15,11 +14,13 @@ from typing import TypeVar
 
 import numba
 
+from paralesn.engines.process import PerProcess
+
 Item = TypeVar("Item")
 
 
 class _Shared:
-    """What the threads of one process share; made anew in a forked child."""
+    """What the threads of one process share."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -27,16 +28,7 @@ class _Shared:
         self.workers = 0
 
 
-_shared = _Shared()
-
-
-def _start_over() -> None:
-    global _shared
-    _shared = _Shared()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_start_over)
+_of_process = PerProcess(_Shared)
 
 
 def available() -> int:
@@ -59,17 +51,18 @@ def _answer(calls: "SimpleQueue[Callable[[], None]]") -> None:
 
 def _call_for_help(help_out: Callable[[], None], helpers: int) -> None:
     """Ask `helpers` workers to call `help_out`, starting workers where there are too few."""
-    with _shared.lock:
-        while _shared.workers < helpers:
+    shared = _of_process.value
+    with shared.lock:
+        while shared.workers < helpers:
             try:
                 threading.Thread(
-                    target=_answer, args=(_shared.calls,), name="paralesn", daemon=True
+                    target=_answer, args=(shared.calls,), name="paralesn", daemon=True
                 ).start()
             except RuntimeError:  # no more threads to be had: those there are must do
                 break
-            _shared.workers += 1
+            shared.workers += 1
     for _ in range(helpers):
-        _shared.calls.put(help_out)
+        shared.calls.put(help_out)
 
 
 def for_each(function: Callable[[Item], None], items: Sequence[Item], threads: int) -> None:

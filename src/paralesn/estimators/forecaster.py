@@ -122,10 +122,8 @@ class ReservoirForecaster(BaseEstimator):
             known, _ = read_rows(X, "X", len(observed), "as y has")
             rows = np.hstack([observed, known])
         if len(rows) <= self.washout + self.horizon_:
-            expected = (
-                f"longer than washout + horizon ({self.washout} + {self.horizon_}) time steps"
-            )
-            raise ValueError(f"y must be {expected}, got {len(rows)}")
+            least = f"washout + horizon ({self.washout} + {self.horizon_})"
+            raise ValueError(f"y must be longer than {least} time steps, got {len(rows)}")
         self._scaling = scaling.measure(rows)._asdict() if standardize else None
         self._flat, self.n_features_in_ = flat, observed.shape[1]
         self._names = {"y": names_of(y), "X": names_of(X)}
@@ -219,7 +217,7 @@ class ReservoirForecaster(BaseEstimator):
             expected = f"None or the horizon, {self.horizon_}, with only_last"
             raise checks.fail("steps", steps, expected)
         whole = ceil(steps / self.horizon_) * self.horizon_
-        ahead = self._rows.read(None, X, whole)
+        ahead = self._rows.ahead(X, whole)
         layers = tuple(h[None] for h in self.state_.layers)
         values = self._roll(self.readout_, layers, self._pending[None], ahead[None], steps)[0]
         if not np.isfinite(values).all():

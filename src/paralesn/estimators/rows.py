@@ -21,14 +21,16 @@ class Rows(NamedTuple):
     dtype: np.dtype  # in which the reservoir must be able to hold scaled rows
 
     def read(self, y: Any, X: Any, more: int = 0) -> np.ndarray:
-        """Rows from new data, scaled; X has `more` rows than y, whose place is left NaN.
+        """Rows from new data, scaled; X has `more` rows than y, whose place is left NaN."""
+        observed, _ = read_rows(y, "y", columns=self.targets)
+        self._check_names(y, "y")
+        return self._joined(observed, X, more)
 
-        y may be None: then there are only such rows.
-        """
-        observed = np.zeros((0, self.targets))
-        if y is not None:
-            observed, _ = read_rows(y, "y", columns=self.targets)
-            self._check_names(y, "y")
+    def ahead(self, X: Any, steps: int) -> np.ndarray:
+        """Rows of steps to come: what is known of them, scaled, after NaN for what is not."""
+        return self._joined(np.zeros((0, self.targets)), X, steps)
+
+    def _joined(self, observed: np.ndarray, X: Any, more: int) -> np.ndarray:
         count = len(observed) + more
         known = np.zeros((count, 0))
         if not self.known and X is not None:

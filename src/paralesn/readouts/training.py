@@ -58,6 +58,7 @@ def find_device(name: str | None) -> Any:
     try:
         device = torch.device(name or "cpu")
         torch.zeros(1, device=device).item()
+    # An unknown name, a device that is not there, one PyTorch was built without, a mere placeholder
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(

@@ -1,0 +1,20 @@
+"""State of a process that a forked child must not inherit."""
+
+import os
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+State = TypeVar("State")
+
+
+class PerProcess(Generic[State]):
+    """Holds what `make` makes, made anew in a forked child: locks and threads do not survive."""
+
+    def __init__(self, make: Callable[[], State]) -> None:
+        self._make = make
+        self.value = make()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._start_over)
+
+    def _start_over(self) -> None:
+        self.value = self._make()
