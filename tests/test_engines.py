@@ -108,10 +108,10 @@ def test_the_number_of_threads_does_not_change_a_bit(layers, shape, dtype, rng):
 @pytest.mark.parametrize("last", [False, True])
 def test_deep_runs_over_many_blocks(monkeypatch, n_jobs, concat, mixing, last, rng):
     """Blocks of 16 steps: layers hand over, overlap and leave off where they should."""
-    from paralesn.engines import packed
+    from paralesn.engines import diagonal_layer, packed
 
     monkeypatch.setattr(packed, "_CACHED_BYTES", 1)
-    monkeypatch.setattr(packed, "_LEAST_WORK", 1)
+    monkeypatch.setattr(diagonal_layer, "_LEAST_WORK", 1)
     hyper = {"units": 150, "layers": 3, "concat": concat, "mixing": mixing, **LIVELY}
     reference = pe.ParalESN(engine="reference", **hyper)
     res = pe.ParalESN(n_jobs=n_jobs, **hyper)

@@ -10,14 +10,8 @@ import numpy as np
 from paralesn.engines import deep, response, threads
 from paralesn.engines import loop as loops
 from paralesn.engines.memory import empty
-from paralesn.engines.packed import (
-    Place,
-    Program,
-    advance_layer,
-    buffers,
-    prepare,
-    run_layer,
-)
+from paralesn.engines.packed import Program, advance_layer, buffers, prepare
+from paralesn.engines.place import Place
 from paralesn.engines.pooling import pool
 from paralesn.engines.reference import feed_back
 
@@ -75,10 +69,8 @@ def step(
     rows, ones = _one_step(count)
     source, target = Place(x, rows, 0), Place(out, rows, 0)
     if len(program.layers) == 1:
-        layer, features, mixing = program.layers[0], x.shape[1], program.mixing
-        run_layer(
-            program, layer, source, features, ones, state[0], after[0], target, True, mixing, 1
-        )
+        call = (source, x.shape[1], ones, state[0], after[0], target)
+        program.layers[0].run(*call, True, program.mixing, 1, 1)
         return after
     spare = buffers(program, count, 1, 2)
     for depth in range(len(program.layers)):

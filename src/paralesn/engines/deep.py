@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from paralesn.engines import threads
-from paralesn.engines.packed import Place, Program, advance_layer, buffers
+from paralesn.engines.packed import Program, advance_layer, buffers
+from paralesn.engines.place import Place
 
 _IN_FLIGHT = 3  # blocks a layer may be ahead of the next one
 

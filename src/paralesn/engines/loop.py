@@ -7,14 +7,17 @@ import numpy as np
 
 from paralesn.engines import threads
 from paralesn.engines.compiler import called, kernel
+from paralesn.engines.diagonal_layer import PackedDiagonal
 from paralesn.engines.packed import Program
 
 _LEAST_SERIES = 8  # worth a thread of their own
 
 
 def can_run(program: Program) -> bool:
-    """Whether all layers after the first use the same kernel, as drawn ones do."""
-    return len({id(layer.kernel) for layer in program.layers[1:]}) <= 1
+    """Whether layers are diagonal and all after the first use the same kernel, as drawn ones do."""
+    layers = [layer for layer in program.layers if isinstance(layer, PackedDiagonal)]
+    same = len({id(layer.kernel) for layer in layers[1:]}) <= 1
+    return same and len(layers) == len(program.layers)
 
 
 def run(
@@ -27,7 +30,8 @@ def run(
     workers: int,
 ) -> np.ndarray:
     """Predictions (steps, B, D); see `paralesn.engines.reference.loop`."""
-    layers, columns = program.layers, weights.shape[1]
+    layers: tuple[Any, ...] = program.layers
+    columns = weights.shape[1]
     later = layers[-1].kernel
     loop = loop_kernel(layers[0].kernel, later if len(layers) > 1 else None)
     steps, count, _ = inputs.shape

@@ -103,9 +103,8 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     @property
     def _n_features_out(self) -> int:
         """Columns of the states, as concat and mixing stand now."""
-        widths = [layer.eigenvalues.size for layer in self.layers_]
-        parts = 1 if self.mixing or not np.iscomplexobj(self.layers_[0].eigenvalues) else 2
-        return parts * (sum(widths) if self.concat else widths[-1])
+        seen = self.layers_ if self.concat else self.layers_[-1:]
+        return sum(layer.units * (1 if self.mixing else layer.parts) for layer in seen)
 
     def _check_names(self, X: Any, reset: bool) -> None:
         if hasattr(X, "columns"):
@@ -334,14 +333,13 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             self._check_hyperparameters()
             real = self._real_dtype()
             self._check_precision(real)
-            zero = self.layers_[0].eigenvalues.dtype.type(0).item()  # real or complex
             engine = importlib.import_module(f"paralesn.engines.{ENGINES[self.engine]}")
             plan = self._plans[key] = _Plan(
                 engine=engine,
                 program=engine.prepare(self.layers_, self.concat, self.mixing, real),
                 real=real,
-                state=np.result_type(real, zero),
-                widths=tuple(layer.eigenvalues.size for layer in self.layers_),
+                state=np.result_type(real, 1j if self.layers_[0].parts == 2 else 1.0),
+                widths=tuple(layer.units for layer in self.layers_),
                 outputs=self._n_features_out,
             )
         return plan

@@ -6,8 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from paralesn.reservoirs import checks
-from paralesn.reservoirs.base import ENGINES, Reservoir
 from paralesn.reservoirs.layers import (
     OF_A_LAYER,
     DiagonalLayer,
@@ -15,9 +13,10 @@ from paralesn.reservoirs.layers import (
     checked,
     draw_layer,
 )
+from paralesn.reservoirs.stacked import Stacked
 
 
-class ParalESN(Reservoir):
+class ParalESN(Stacked):
     r"""Parallel echo state network: untrained, diagonal, linear, then mixed by a convolution.
 
     Layer by layer, with :math:`z^{(0)}_t = x_t`,
@@ -95,6 +94,11 @@ class ParalESN(Reservoir):
     10240
     """
 
+    OF_A_LAYER = OF_A_LAYER
+    FLAGS = ("concat", "real", "mixing")
+    _check_layer = staticmethod(check_hyperparameters)
+    _checked = staticmethod(checked)
+
     def __init__(
         self,
         units: int = 128,
@@ -137,55 +141,16 @@ class ParalESN(Reservoir):
         self.n_jobs = n_jobs
         self.seed = seed
 
-    # -- drawing ---------------------------------------------------------------------------------
-
-    def _check_hyperparameters(self) -> None:
-        checks.integer("units", self.units, 1)
-        checks.integer("layers", self.layers, 1)
-        for name in ("concat", "real", "mixing"):
-            checks.flag(name, getattr(self, name))
-        if self.concat and self.units < self.layers:
-            raise checks.fail("units", self.units, f"at least layers ({self.layers}) with concat")
-        checks.choice("engine", self.engine, ENGINES)
-        if self.device is not None:
-            raise checks.fail("device", self.device, f"None with engine={self.engine!r}")
-        checks.jobs(self.n_jobs)
-        self._real_dtype()
-        first = {name: getattr(self, name) for name in OF_A_LAYER}
-        check_hyperparameters(first, "")
-        if self.inter is not None:
-            if not isinstance(self.inter, Mapping):
-                raise checks.fail("inter", self.inter, "None or a dict", TypeError)
-            unknown = sorted(set(map(str, self.inter)) - set(OF_A_LAYER))
-            if unknown:
-                expected = "a dict with keys among " + ", ".join(OF_A_LAYER)
-                raise ValueError(f"inter must be {expected}, got the unknown {unknown[0]!r}")
-            check_hyperparameters(first | dict(self.inter), "inter ")
-        given = self._given()
-        if given is not None:
-            self._check_given(given)
-
-    def _draw(self, n_features: int, rng: np.random.Generator) -> tuple[DiagonalLayer, ...]:
-        given = self._given()
-        if given is not None:
-            if given[0].w_in.shape[1] != n_features:
-                raise ValueError(
-                    f"X has {n_features} features, but ParalESN is expecting "
-                    f"{given[0].w_in.shape[1]} features as input"
-                )
-            return given
-        widths = [self.units] * self.layers
-        if self.concat:
-            share, rest = divmod(self.units, self.layers)
-            widths = [share + rest] + [share] * (self.layers - 1)
-        first = {name: getattr(self, name) for name in OF_A_LAYER}
-        later = first | dict(self.inter or {})
-        drawn = []
-        for depth, width in enumerate(widths):
-            hyper = later if depth else first
-            shape = (width,) if depth else (width, n_features)
-            drawn.append(draw_layer(rng, width, shape, real=self.real, **hyper))
-        return tuple(drawn)
+    def _draw_layer(
+        self,
+        rng: np.random.Generator,
+        width: int,
+        below: int,
+        is_first: bool,
+        hyper: Mapping[str, Any],
+    ) -> DiagonalLayer:
+        shape = (width, below) if is_first else (width,)
+        return draw_layer(rng, width, shape, real=self.real, **hyper)
 
     def _check_precision(self, dtype: np.dtype) -> None:
         """Eigenvalues must lie inside the unit circle as `dtype` rounds them, too."""
@@ -202,21 +167,9 @@ class ParalESN(Reservoir):
     def _count_parameters(self) -> int:
         return sum(layer.eigenvalues.size + layer.w_in.size for layer in self.layers_)
 
-    # What a saved model holds besides its parameters.
-    LEARNT = ("layers_", "n_features_in_", "feature_names_in_", "_given_layers")
-
-    def _check_learnt(self) -> None:
-        """Check what a file said was drawn, and derive the rest from it."""
-        self._check_hyperparameters()
-        self.layers_ = checked(self.layers_)
-        if self._given() is not None:
-            self._given_layers = self.layers_
-        features = self.layers_[0].w_in.shape[1]
-        if self.n_features_in_ != features:
-            raise checks.fail("n_features_in_", self.n_features_in_, str(features))
-        self._settle()
-
-    # -- from given arrays -----------------------------------------------------------------------
+    @staticmethod
+    def _said_of(layers: tuple[DiagonalLayer, ...]) -> dict[str, Any]:
+        return {"real": layers[0].parts == 1}
 
     @classmethod
     def from_layers(
@@ -245,41 +198,12 @@ class ParalESN(Reservoir):
         >>> res.run([1.0, 0.0, 0.0])[0].ravel()
         array([1.  , 0.5 , 0.25])
         """
-        layers = checked(layers)
-        widths = [layer.eigenvalues.size for layer in layers]
-        made = cls(
-            units=sum(widths) if concat else widths[-1],
-            layers=len(layers),
-            real=not np.iscomplexobj(layers[0].eigenvalues),
-            concat=concat,
+        return cls._from_layers(
+            layers,
+            concat,
             mixing=mixing,
             dtype=dtype,
             engine=engine,
             device=device,
             n_jobs=n_jobs,
         )
-        made._given_layers = layers
-        made._check_hyperparameters()
-        made._draw_for(layers[0].w_in.shape[1])
-        return made
-
-    def _given(self) -> tuple[DiagonalLayer, ...] | None:
-        return getattr(self, "_given_layers", None)
-
-    def _check_given(self, given: tuple[DiagonalLayer, ...]) -> None:
-        fresh = type(self)()
-        for name in (*OF_A_LAYER, "inter", "seed"):
-            if getattr(self, name) != getattr(fresh, name):
-                raise ValueError(
-                    f"{name} must be left alone in a reservoir made by from_layers, whose arrays "
-                    f"are given, got {getattr(self, name)!r}"
-                )
-        if self.layers != len(given):
-            raise checks.fail("layers", self.layers, f"{len(given)}, as given to from_layers")
-
-    def __sklearn_clone__(self) -> Self:
-        fresh: Self = super().__sklearn_clone__()
-        given = self._given()
-        if given is not None:
-            fresh._given_layers = given
-        return fresh

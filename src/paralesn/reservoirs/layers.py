@@ -50,6 +50,16 @@ class DiagonalLayer:
             array.setflags(write=False)
             object.__setattr__(self, name, array if array.ndim else array[()])
 
+    @property
+    def units(self) -> int:
+        """Number of units."""
+        return int(self.eigenvalues.size)
+
+    @property
+    def parts(self) -> int:
+        """Real numbers in a unit's state: two where it is complex."""
+        return 2 if np.iscomplexobj(self.eigenvalues) else 1
+
 
 def check_hyperparameters(hyper: Mapping[str, Any], prefix: str) -> None:
     """Check the hyperparameters of one layer."""
