@@ -9,23 +9,33 @@ from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.persistence import load, save
 from paralesn.readouts.mlp import MLP
 from paralesn.readouts.ridge import Ridge
+from paralesn.reservoirs import operators
+from paralesn.reservoirs.dense import ESN, ResESN
 from paralesn.reservoirs.diagonal import ParalESN
 from paralesn.reservoirs.layers import DiagonalLayer
+from paralesn.reservoirs.recurrent import RecurrentLayer
 from paralesn.reservoirs.state import State
+from paralesn.reservoirs.structured import SCR, StructuredRC
 
 __version__ = version("paralesn")
 
 __all__ = [
     "DiagonalLayer",
+    "ESN",
     "Forecast",
     "MLP",
     "ParalESN",
+    "RecurrentLayer",
+    "ResESN",
     "ReservoirClassifier",
     "ReservoirForecaster",
     "ReservoirRegressor",
     "Ridge",
+    "SCR",
     "State",
+    "StructuredRC",
     "__version__",
     "load",
+    "operators",
     "save",
 ]

@@ -11,6 +11,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,13 @@ from safetensors.numpy import save as write_tensors
 
 from paralesn.readouts.mlp import MLP
 from paralesn.readouts.ridge import Ridge
+from paralesn.reservoirs.dense import ESN, ResESN
 from paralesn.reservoirs.diagonal import ParalESN
 from paralesn.reservoirs.layers import DiagonalLayer
+from paralesn.reservoirs.operators import OPERATORS
+from paralesn.reservoirs.recurrent import RecurrentLayer
 from paralesn.reservoirs.state import State
+from paralesn.reservoirs.structured import SCR, StructuredRC
 
 FORMAT = 1
 _ARRAYS = (
@@ -250,8 +255,14 @@ _BITS = {name: name for name in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC
 # -- the classes below this room -------------------------------------------------------------------
 
 
-def _layer_parts(layer: DiagonalLayer) -> dict[str, Any]:
-    return {name: getattr(layer, name) for name in DiagonalLayer.__dataclass_fields__}
+def _register_arrays(kind: type) -> None:
+    """Enter a class that is nothing but its fields."""
+    names = [field.name for field in fields(kind)]
+    register(
+        kind,
+        lambda drawn: {name: getattr(drawn, name) for name in names},
+        lambda found: kind(**found),
+    )
 
 
 def _make_state(found: dict[str, Any]) -> State:
@@ -261,8 +272,10 @@ def _make_state(found: dict[str, Any]) -> State:
     return State(layers, str(origin))
 
 
-register(DiagonalLayer, _layer_parts, lambda found: DiagonalLayer(**found))
+for _kind in (DiagonalLayer, RecurrentLayer, *OPERATORS):
+    _register_arrays(_kind)
 register(State, lambda state: {"layers": state.layers, "origin": state.origin}, _make_state)
-register_estimator(ParalESN, ParalESN.LEARNT, ParalESN._check_learnt)
+for _reservoir in (ParalESN, ESN, ResESN, SCR, StructuredRC):
+    register_estimator(_reservoir, _reservoir.LEARNT, _reservoir._check_learnt)
 register_estimator(MLP, MLP.LEARNT, MLP._check_learnt)
 register_estimator(Ridge, Ridge.LEARNT, Ridge._check_learnt)

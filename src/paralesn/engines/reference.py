@@ -27,20 +27,54 @@ def prepare(layers: tuple[Any, ...], concat: bool, mixing: bool, dtype: np.dtype
 
 
 def advance(layer: Any, h: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """One step of the recurrence: ``h = eigenvalues h + tau (W_in x + b)``."""
+    """One step of the recurrence.
+
+    Diagonal layers: ``h = eigenvalues h + tau (W_in x + b)``; recurrent ones:
+    ``h = branch h + gain tanh(recurrent h + W_in x + b)``, without tanh where they are linear.
+    """
     if layer.w_in.ndim == 2:
-        projected = layer.w_in @ x
+        driven = layer.w_in @ x + layer.bias
     else:  # ring: unit i reads x[(i - 1) mod width]
-        projected = layer.w_in * x[(np.arange(layer.w_in.size) - 1) % x.size]
-    return layer.eigenvalues * h + layer.tau * (projected + layer.bias)
+        driven = layer.w_in * x[(np.arange(layer.w_in.size) - 1) % x.size] + layer.bias
+    if hasattr(layer, "eigenvalues"):
+        return layer.eigenvalues * h + layer.tau * driven
+    driven = driven + multiply(layer.recurrent, h)
+    return multiply(layer.branch, h) + layer.gain * (driven if layer.linear else np.tanh(driven))
+
+
+def multiply(operator: Any, h: np.ndarray) -> np.ndarray:
+    """Product of an operator and a state."""
+    if operator.kind == "dense":
+        return operator.matrix @ h
+    if operator.kind == "sparse":
+        return (operator.values * h[operator.columns]).sum(axis=1)
+    if operator.kind == "cycle":
+        return operator.weight * np.roll(h, 1)
+    if operator.kind == "identity":
+        return operator.scale * h
+    size = operator.signs.shape[1]
+    padded = np.concatenate([h, np.zeros(size - h.size)])
+    for signs in operator.signs[::-1]:
+        padded = walsh_hadamard(signs * padded) / np.sqrt(size)
+    return operator.scale * padded[: h.size]
+
+
+def walsh_hadamard(x: np.ndarray) -> np.ndarray:
+    """Product of the Hadamard matrix of +-1 and x, whose size is a power of two."""
+    if x.size == 1:
+        return x
+    first, second = np.split(x, 2)
+    return np.concatenate([walsh_hadamard(first + second), walsh_hadamard(first - second)])
 
 
 def mix(layer: Any, h: np.ndarray) -> np.ndarray:
-    """``tanh(Re(kernel * h + bias))`` with zero padding to the same size.
+    """``tanh(Re(kernel * h + bias))`` with zero padding to the same size; recurrent layers: h.
 
     Orientation: ``out[i] = sum_j kernel[j] h[i + j - (k - 1) // 2]``; an even kernel reaches one
     unit further to the right.
     """
+    if not hasattr(layer, "mix_kernel"):
+        return h
     k = layer.mix_kernel.size
     left = (k - 1) // 2
     padded = np.concatenate([np.zeros(left, h.dtype), h, np.zeros(k - 1 - left, h.dtype)])

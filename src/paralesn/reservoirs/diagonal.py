@@ -96,7 +96,6 @@ class ParalESN(Stacked):
 
     OF_A_LAYER = OF_A_LAYER
     FLAGS = ("concat", "real", "mixing")
-    _check_layer = staticmethod(check_hyperparameters)
     _checked = staticmethod(checked)
 
     def __init__(
@@ -140,6 +139,9 @@ class ParalESN(Stacked):
         self.device = device
         self.n_jobs = n_jobs
         self.seed = seed
+
+    def _check_layer(self, hyper: Mapping[str, Any], prefix: str) -> None:
+        check_hyperparameters(hyper, prefix)
 
     def _draw_layer(
         self,

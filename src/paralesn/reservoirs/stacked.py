@@ -23,9 +23,8 @@ class Stacked(Reservoir):
     layers: int
     inter: Mapping[str, Any] | None
 
-    @staticmethod
     @abstractmethod
-    def _check_layer(hyper: Mapping[str, Any], prefix: str) -> None:
+    def _check_layer(self, hyper: Mapping[str, Any], prefix: str) -> None:
         """Check the hyperparameters of one layer."""
 
     @abstractmethod

@@ -1,8 +1,8 @@
 """What a reservoir remembers between two calls."""
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -77,8 +77,18 @@ def fingerprint(layers: tuple[Any, ...]) -> str:
     """Digest of everything that was drawn: equal arrays, equal model."""
     digest = hashlib.blake2b(digest_size=16)
     for layer in layers:
-        for field in fields(layer):
-            value = np.ascontiguousarray(getattr(layer, field.name))
-            digest.update(f"{field.name}{value.dtype}{value.shape}".encode())
+        for name, value in _arrays(layer):
+            digest.update(f"{name}{value.dtype}{value.shape}".encode())
             digest.update(value.data)
     return digest.hexdigest()
+
+
+def _arrays(drawn: Any) -> Iterator[tuple[str, np.ndarray]]:
+    """Names and values of what a layer consists of."""
+    for field in fields(drawn):
+        value: Any = getattr(drawn, field.name)
+        if is_dataclass(value):
+            prefix = f"{field.name} {type(value).__name__} "
+            yield from ((prefix + name, array) for name, array in _arrays(value))
+        else:
+            yield field.name, np.ascontiguousarray(value)

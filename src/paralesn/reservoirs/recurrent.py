@@ -1,0 +1,200 @@
+"""Recurrent layers, whose units see each other, and what reservoirs of them share."""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from paralesn.reservoirs import checks
+from paralesn.reservoirs.operators import Dense, Operator, check_operator
+from paralesn.reservoirs.spectrum import spectral_radius
+from paralesn.reservoirs.stacked import Stacked
+
+
+@dataclass(frozen=True, eq=False)
+class RecurrentLayer:
+    """Drawn arrays of one layer; ``h = branch h + gain f(recurrent h + w_in x + bias)``.
+
+    Attributes
+    ----------
+    recurrent : operator
+        One of `Dense`, `Sparse`, `Cycle`, `Hadamard`, `Identity`.
+    w_in : (N, F) dense, or (N,) ring
+        Ring: unit i reads unit (i - 1) mod width of the layer below.
+    bias : (N,)
+    branch : operator
+        What becomes of the state besides: for a leaky layer ``Identity(N, 1 - tau)``.
+    gain : float
+        For a leaky layer tau.
+    linear : bool
+        f is the identity instead of tanh.
+    """
+
+    recurrent: Operator
+    w_in: np.ndarray
+    bias: np.ndarray
+    branch: Operator
+    gain: float
+    linear: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("w_in", "bias"):
+            array = np.array(getattr(self, name), float, order="C")
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    @property
+    def units(self) -> int:
+        """Number of units."""
+        return self.recurrent.units
+
+    @property
+    def parts(self) -> int:
+        """Real numbers in a unit's state."""
+        return 1
+
+    def transition(self) -> np.ndarray:
+        """``branch + gain recurrent`` (N, N): the recurrence linearised at the origin."""
+        return self.branch.dense() + self.gain * self.recurrent.dense()
+
+
+def checked(layers: Iterable[RecurrentLayer]) -> tuple[RecurrentLayer, ...]:
+    """Check given layers: kinds, shapes, finite values."""
+    layers = tuple(layers) if isinstance(layers, Iterable) else (layers,)
+    if not layers or not all(isinstance(layer, RecurrentLayer) for layer in layers):
+        raise TypeError("layers must be a list of at least one RecurrentLayer")
+    below = 0
+    for depth, layer in enumerate(layers, 1):
+        here = f"of layer {depth}"
+        for name in ("recurrent", "branch"):
+            check_operator(f"{name} {here}", getattr(layer, name))
+        units = layer.units
+        if layer.branch.units != units:
+            found = layer.branch.units
+            raise ValueError(f"branch {here} must have {units} units as recurrent, got {found}")
+        expected = f"({units},) or ({units}, {below})" if below else f"({units}, features)"
+        width = layer.w_in.shape[1] if layer.w_in.ndim == 2 else 0
+        fits = layer.w_in.shape[:1] == (units,) and layer.w_in.ndim <= 2
+        if not fits or (width not in (0, below) if below else width == 0):
+            raise ValueError(f"w_in {here} must have shape {expected}, got {layer.w_in.shape}")
+        if layer.bias.shape != (units,):
+            raise ValueError(f"bias {here} must have shape {(units,)}, got {layer.bias.shape}")
+        checks.number(f"gain {here}", layer.gain)
+        checks.flag(f"linear {here}", layer.linear)
+        if layer.linear != layers[0].linear:
+            raise ValueError(f"linear {here} must be as in the first layer, got {layer.linear}")
+        for name in ("w_in", "bias"):
+            if not np.isfinite(getattr(layer, name)).all():
+                raise ValueError(f"{name} {here} must be finite, got NaN or infinity")
+        below = units
+    return layers
+
+
+class Recurrent(Stacked):
+    """What reservoirs with recurrent layers share: how inputs are drawn, linear or not."""
+
+    FLAGS = ("concat", "linear")
+    linear: bool
+    mixing = True  # their states are what they are: there is nothing to mix
+    _checked = staticmethod(checked)
+
+    def _draw_layer(
+        self,
+        rng: np.random.Generator,
+        width: int,
+        below: int,
+        is_first: bool,
+        hyper: Mapping[str, Any],
+    ) -> RecurrentLayer:
+        # A stream for each array: a change of one hyperparameter does not reshuffle the others.
+        entropy = rng.integers(0, 2**32, 4).tolist()
+        streams = map(np.random.default_rng, np.random.SeedSequence(entropy).spawn(4))
+        inputs, biases, *others = streams
+        recurrent, branch, gain = self._draw_operators(others[0], others[1], width, hyper)
+        return RecurrentLayer(
+            recurrent=recurrent,
+            w_in=hyper["input_scale"] * self._draw_inputs(inputs, width, below, is_first),
+            bias=hyper["bias_scale"] * biases.uniform(-1.0, 1.0, width),
+            branch=branch,
+            gain=float(gain),
+            linear=bool(self.linear),
+        )
+
+    def _draw(self, n_features: int, rng: np.random.Generator) -> tuple[Any, ...]:
+        layers = super()._draw(n_features, rng)
+        for depth, layer in enumerate(layers, 1):
+            radius = spectral_radius(Dense(layer.transition())) if layer.linear else 0.0
+            if radius >= 1:
+                raise ValueError(
+                    f"layer {depth} must be stable with linear=True (spectral radius below 1), got "
+                    f"{radius:.17g}"
+                )
+        return layers
+
+    @abstractmethod
+    def _draw_operators(
+        self,
+        rng: np.random.Generator,
+        other: np.random.Generator,
+        width: int,
+        hyper: Mapping[str, Any],
+    ) -> tuple[Operator, Operator, float]:
+        """Draw the recurrent operator, the branch and the gain of a layer."""
+
+    def _draw_inputs(
+        self, rng: np.random.Generator, width: int, below: int, is_first: bool
+    ) -> np.ndarray:
+        """Input weights before scaling."""
+        return rng.uniform(-1.0, 1.0, (width, below))
+
+    def _count_parameters(self) -> int:
+        return sum(
+            layer.recurrent.n_parameters + layer.branch.n_parameters + layer.w_in.size
+            for layer in self.layers_
+        )
+
+    @staticmethod
+    def _said_of(layers: tuple[RecurrentLayer, ...]) -> dict[str, Any]:
+        return {"linear": bool(layers[0].linear)}
+
+    @classmethod
+    def from_layers(
+        cls,
+        layers: Sequence[RecurrentLayer],
+        *,
+        concat: bool = False,
+        dtype: Any = "float64",
+        engine: str = "auto",
+        device: Any = None,
+        n_jobs: int | None = None,
+    ) -> Self:
+        """Build a reservoir from given layers instead of drawing it.
+
+        The first layer's `w_in` is dense, (N, features); a later one's is dense, (N, width below),
+        or a ring, (N,). Hyperparameters that describe a draw keep their defaults and mean nothing.
+
+        Examples
+        --------
+        >>> import paralesn as pe
+        >>> one = pe.RecurrentLayer(recurrent=pe.operators.Dense([[0.5]]), w_in=[[1.0]],
+        ...                         bias=[0.0], branch=pe.operators.Identity(1, 0.0), gain=1.0,
+        ...                         linear=True)
+        >>> pe.ESN.from_layers([one]).run([1.0, 0.0, 0.0])[0].ravel()
+        array([1.  , 0.5 , 0.25])
+        """
+        return cls._from_layers(
+            layers, concat, dtype=dtype, engine=engine, device=device, n_jobs=n_jobs
+        )
+
+
+def check_leak(hyper: Mapping[str, Any], prefix: str) -> None:
+    """Check the leaky rate."""
+    checks.number(f"{prefix}tau", hyper["tau"], 0.0, 1.0, open_left=True)
+
+
+def check_scales(hyper: Mapping[str, Any], prefix: str) -> None:
+    """Check the hyperparameters that all recurrent layers have."""
+    for name in ("input_scale", "bias_scale"):
+        checks.number(prefix + name, hyper[name], 0.0)
