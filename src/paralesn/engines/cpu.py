@@ -9,6 +9,7 @@ import numpy as np
 
 from paralesn.engines import deep, response, threads
 from paralesn.engines import loop as loops
+from paralesn.engines.diagonal_layer import PackedDiagonal
 from paralesn.engines.memory import empty
 from paralesn.engines.packed import Program, advance_layer, buffers, prepare
 from paralesn.engines.place import Place
@@ -51,9 +52,10 @@ def last(
 ) -> None:
     """Write the last states of series b to row b of `out`, without the states to go on from.
 
-    One layer is linear up to its mixing, so the last states of many series are a matrix product.
+    One diagonal layer is linear up to its mixing, so the last states of many series are a product.
     """
-    if len(program.layers) == 1 and series.shape[1] >= response.LEAST_SERIES:
+    is_linear = len(program.layers) == 1 and isinstance(program.layers[0], PackedDiagonal)
+    if is_linear and series.shape[1] >= response.LEAST_SERIES:
         workers = threads.count(n_jobs)
         response.last(program.drawn[0], x, series, state[0], out, program.mixing, workers)
     else:

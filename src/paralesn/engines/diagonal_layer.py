@@ -22,6 +22,7 @@ class PackedDiagonal(NamedTuple):
     left: int
     units: int
     column: int
+    together: int = 1  # a series has slices enough
 
     def run(
         self,

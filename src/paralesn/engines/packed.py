@@ -7,6 +7,7 @@ import numpy as np
 from paralesn.engines.diagonal_layer import pack_diagonal
 from paralesn.engines.memory import empty
 from paralesn.engines.place import Place
+from paralesn.engines.recurrent_layer import pack_recurrent
 
 _CACHED_BYTES = 1 << 19  # what a block of states may take to stay in a core's cache
 
@@ -21,6 +22,10 @@ class Layer(Protocol):
     @property
     def column(self) -> int:
         """Where its states begin in the output."""
+
+    @property
+    def together(self) -> int:
+        """Number of series that are best run side by side."""
 
     def run(
         self,
@@ -59,7 +64,8 @@ def prepare(layers: tuple[Any, ...], concat: bool, mixing: bool, dtype: np.dtype
     packed: list[Layer] = []
     column = 0
     for layer in layers:
-        packed.append(pack_diagonal(layer, column, dtype))
+        pack = pack_diagonal if hasattr(layer, "eigenvalues") else pack_recurrent
+        packed.append(pack(layer, column, dtype))
         column += layer.units * (1 if mixing else layer.parts) if concat else 0
     widest = max(layer.units for layer in packed)
     block = min(max(_CACHED_BYTES // (widest * dtype.itemsize), 16), 4096)

@@ -1,0 +1,128 @@
+"""A recurrent layer packed for its kernel, and how threads share it out."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paralesn.engines import threads
+from paralesn.engines.place import Place
+from paralesn.engines.recurrent import (
+    KINDS,
+    Parameters,
+    advance_part,
+    pack_inputs,
+    pack_operator,
+    run_together,
+)
+
+_DENSE_ROWS = 48  # series for which a matrix is read once
+_OTHER_ROWS = 4
+_LEAST_WORK = 1 << 17  # multiplications worth a task of their own: some ten microseconds
+_LEAST_STEP = 1 << 20  # multiplications worth sharing out a single step among threads
+
+
+class PackedRecurrent(NamedTuple):
+    """A layer as its kernel wants it."""
+
+    parameters: Parameters
+    units: int
+    column: int
+    together: int  # series run side by side
+    work: int  # multiplications in a step of a series
+
+    def run(
+        self,
+        source: Place,
+        features: int,
+        steps: np.ndarray,
+        before: np.ndarray,
+        after: np.ndarray,
+        target: Place,
+        everything: bool,
+        mixing: bool,
+        block: int,
+        workers: int,
+    ) -> None:
+        """See `paralesn.engines.packed.Layer`; states are the same mixed or raw."""
+        count = steps.size
+        if count == 1:
+            order = _ONE
+        else:
+            order = np.argsort(-steps, kind="stable")
+        if count < workers and self.work * count >= _LEAST_STEP and self._can_be_cut():
+            self._run_steps(source, features, steps, before, after, target, everything, workers)
+            return
+        size = min(self.together, max(1, -(-count // workers)))
+        if int(steps.sum()) * self.work < 2 * _LEAST_WORK:
+            workers = 1
+
+        def work(first: int) -> None:
+            run_together(
+                self.parameters, source.array, source.rows, source.column, features, steps,
+                order[first : first + size], before, after, target.array, target.rows,
+                target.column, everything,
+            )  # fmt: skip
+
+        threads.for_each(work, range(0, count, size), workers)
+
+    def _can_be_cut(self) -> bool:
+        """Whether all that is expensive can be computed for some of the units alone."""
+        parts = self.parameters
+        cheap = {KINDS.index(kind) for kind in ("dense", "sparse")}
+        return parts.recurrent.kind in cheap and parts.inputs.kind in cheap
+
+    def _run_steps(
+        self,
+        source: Place,
+        features: int,
+        steps: np.ndarray,
+        before: np.ndarray,
+        after: np.ndarray,
+        target: Place,
+        everything: bool,
+        workers: int,
+    ) -> None:
+        """Few series and a large matrix: threads share out the units of every single step."""
+        parameters, units = self.parameters, self.units
+        panels = parameters.inputs.panels.shape[0]
+        cuts = [panels * i // workers for i in range(workers + 1)]
+        parts = list(zip(cuts[:-1], cuts[1:], strict=True))
+        for b in range(steps.size):
+            h, new, drive = (np.zeros((1, parameters.bias.size), before.dtype) for _ in range(3))
+            h[0, :units] = before[b]
+            first, to = int(source.rows[b]), int(target.rows[b])
+            columns = slice(source.column, source.column + features)
+            for t in range(int(steps[b])):
+                x = np.ascontiguousarray(source.array[first + t : first + t + 1, columns])
+                call = (parameters, units, x, h, new, drive)
+                threads.for_each(
+                    lambda part, call=call: advance_part(*call, *part), parts, workers
+                )
+                h, new = new, h
+                if everything or t == steps[b] - 1:
+                    row = to + t if everything else to
+                    target.array[row, target.column : target.column + units] = h[0, :units]
+            after[b] = h[0, :units]
+
+
+_ONE = np.zeros(1, np.int64)
+
+
+def pack_recurrent(layer: Any, column: int, dtype: np.dtype) -> PackedRecurrent:
+    """Pack a drawn layer whose states begin at `column` of the output."""
+    lanes = 64 // dtype.itemsize
+    bias = np.zeros(-(-layer.units // lanes) * lanes, dtype)
+    bias[: layer.units] = layer.bias
+    parameters = Parameters(
+        recurrent=pack_operator(layer.recurrent, dtype),
+        inputs=pack_inputs(layer.w_in, dtype),
+        branch=pack_operator(layer.branch, dtype),
+        bias=bias,
+        gain=dtype.type(layer.gain),
+        linear=bool(layer.linear),
+    )
+    dense = any(operator.kind == "dense" for operator in (layer.recurrent, layer.branch))
+    operators = (parameters.recurrent, parameters.inputs, parameters.branch)
+    work = sum(operator.panels.size for operator in operators) + 8 * layer.units
+    together = _DENSE_ROWS if dense else _OTHER_ROWS
+    return PackedRecurrent(parameters, layer.units, column, together, work)
