@@ -64,7 +64,6 @@ def run(
 ) -> None:
     """Take all series through all layers."""
     count, longest = series.shape[1], int(series[2].max())
-    block = max(1, min(program.block, longest))
     if workers > 1 and count < workers:
         depth = len(program.layers)
         # Larger blocks than fit a cache make the threads meet less often; enough of them keep
@@ -74,7 +73,7 @@ def run(
         _overlap(program, Job(x, series, state, after, spare, out, last_only, block), workers)
         return
 
-    size = max(1, min(block // min(block, longest), -(-count // workers)))  # fill a block
+    size, block = portions(program, count, longest, workers)
 
     def work(first: int) -> None:
         cut = slice(first, first + size)
@@ -86,6 +85,17 @@ def run(
             pass
 
     threads.for_each(work, range(0, count, size), workers)
+
+
+def portions(program: Program, count: int, longest: int, workers: int) -> tuple[int, int]:
+    """Series in a task, and steps in a block of theirs: states that stay in a core's cache.
+
+    Short series are taken together until they fill it, and so are those whose layers like company.
+    """
+    block = max(1, min(program.block, longest))
+    company = max(layer.together for layer in program.layers)
+    size = max(1, min(max(program.block // block, company), -(-count // workers)))
+    return size, max(1, min(block, max(program.block // size, 16)))
 
 
 def blocks(program: Program, job: Job, workers: int = 1) -> Iterator[int]:

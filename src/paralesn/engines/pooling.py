@@ -39,8 +39,7 @@ def pool(
     workers = threads.count(n_jobs)
     count, longest = series.shape[1], int(series[2].max())
     columns = out.shape[1] // (segments * len(pools))
-    block = max(1, min(program.block, longest))
-    size = max(1, min(block // longest, -(-count // workers)))
+    size, block = deep.portions(program, count, longest, workers)
     inside = workers if count == 1 else 1  # a single series: threads share its units
     wanted = np.array([name in pools for name in STATISTICS])
     order = np.array([STATISTICS.index(name) for name in pools])

@@ -16,6 +16,7 @@ from paralesn.engines.tanh import tanh
 
 KINDS = ("dense", "sparse", "cycle", "identity", "hadamard", "ring")
 _DENSE, _SPARSE, _CYCLE, _IDENTITY, _HADAMARD, _RING = range(6)
+_NARROW = 8  # lanes of a sparse panel that have a register each
 
 
 class Operator(NamedTuple):
@@ -29,28 +30,53 @@ class Operator(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """What a layer's kernel needs."""
+    """What a layer's kernel needs, flat: Python hands nested tuples over slowly."""
 
-    recurrent: Operator
-    inputs: Operator
-    branch: Operator
+    kinds: np.ndarray  # (4,): of recurrent, inputs and branch; whether linear
+    numbers: np.ndarray  # (3,): scales of recurrent and branch, gain
+    recurrent: np.ndarray  # panels
+    recurrent_columns: np.ndarray
+    signs: np.ndarray
+    inputs: np.ndarray  # panels
+    branch: np.ndarray  # panels
+    branch_columns: np.ndarray
     bias: np.ndarray  # (P * lanes,)
-    gain: Any
-    linear: bool
 
 
-def pack_operator(operator: Any, dtype: np.dtype) -> Operator:
-    """Pack a drawn operator."""
+def pack_parameters(layer: Any, dtype: np.dtype) -> Parameters:
+    """Pack a drawn layer."""
     lanes = LINE // dtype.itemsize
-    panels, columns = np.empty((0, 0, lanes), dtype), np.empty((0, 0, lanes), np.int64)
+    recurrent, branch = (_pack_operator(one, dtype) for one in (layer.recurrent, layer.branch))
+    dense = layer.w_in.ndim == 2
+    inputs = pack_panels(layer.w_in if dense else layer.w_in[:, None], dtype)
+    bias = np.zeros(-(-layer.units // lanes) * lanes, dtype)
+    bias[: layer.units] = layer.bias
+    kinds = [recurrent.kind, _DENSE if dense else _RING, branch.kind, layer.linear]
+    return Parameters(
+        np.array(kinds, np.int64),
+        np.array([recurrent.scale, branch.scale, layer.gain], dtype),
+        recurrent.panels,
+        recurrent.columns,
+        recurrent.signs,
+        inputs,
+        branch.panels,
+        branch.columns,
+        bias,
+    )
+
+
+def _pack_operator(operator: Any, dtype: np.dtype) -> Operator:
+    lanes = LINE // dtype.itemsize
+    panels, columns = np.empty((0, 0, lanes), dtype), np.empty((0, 0, lanes), np.int32)
     signs, scale = np.empty((3, 0), dtype), 1.0
     if operator.kind == "dense":
         panels = pack_panels(operator.matrix, dtype)
     elif operator.kind == "sparse":
         panels = pack_panels(operator.values, dtype)
-        columns = pack_panels(operator.columns, np.dtype(np.int64))
-        if lanes != columns.shape[2]:  # as many columns as weights in a line
-            columns = pack_columns(operator.columns, lanes)
+        units, inputs = operator.columns.shape
+        padded = np.zeros((panels.shape[0] * lanes, inputs), np.int32)
+        padded[:units] = operator.columns
+        columns = np.ascontiguousarray(padded.reshape(-1, lanes, inputs).transpose(0, 2, 1))
     elif operator.kind == "cycle":
         scale = operator.weight
     else:
@@ -58,45 +84,43 @@ def pack_operator(operator: Any, dtype: np.dtype) -> Operator:
     if operator.kind == "hadamard":
         signs = operator.signs.astype(dtype)
         scale = operator.scale / signs.shape[1] ** 1.5
-    kind = KINDS.index(operator.kind)
-    return Operator(kind, dtype.type(scale), panels, columns, signs)
-
-
-def pack_columns(columns: np.ndarray, lanes: int) -> np.ndarray:
-    """Columns (N, K) of sparse weights in panels (P, K, lanes)."""
-    units, inputs = columns.shape
-    padded = np.zeros((-(-units // lanes) * lanes, inputs), np.int64)
-    padded[:units] = columns
-    return np.ascontiguousarray(padded.reshape(-1, lanes, inputs).transpose(0, 2, 1))
-
-
-def pack_inputs(w_in: np.ndarray, dtype: np.dtype) -> Operator:
-    """Pack input weights, dense (N, F) or a ring (N,)."""
-    lanes = LINE // dtype.itemsize
-    panels = pack_panels(w_in if w_in.ndim == 2 else w_in[:, None], dtype)
-    kind = _DENSE if w_in.ndim == 2 else _RING
-    columns = np.empty((0, 0, lanes), np.int64)
-    return Operator(kind, dtype.type(1.0), panels, columns, np.empty((3, 0), dtype))
+    return Operator(KINDS.index(operator.kind), scale, panels, columns, signs)
 
 
 @called
 def _add_sparse(h, panels, columns, out, first, stop):
-    """out += W h with the same number of entries in every row."""
-    lanes = panels.shape[2]
+    """out += W h with the same number of entries in every row, eight rows at a time."""
+    lanes, inputs = panels.shape[2], panels.shape[1]
     for p in range(first, stop):
-        total = out[p * lanes : (p + 1) * lanes]
-        weights, places = panels[p], columns[p]
-        for k in range(weights.shape[0]):
-            for j in range(lanes):
-                total[j] += weights[k, j] * h[places[k, j]]
+        for j in range(0, lanes, _NARROW):
+            total = out[p * lanes + j : p * lanes + j + _NARROW]
+            t0, t1, t2, t3 = total[0], total[1], total[2], total[3]
+            t4, t5, t6, t7 = total[4], total[5], total[6], total[7]
+            for k in range(inputs):
+                w, c = panels[p, k, j : j + _NARROW], columns[p, k, j : j + _NARROW]
+                t0 += w[0] * h[np.uint32(c[0])]
+                t1 += w[1] * h[np.uint32(c[1])]
+                t2 += w[2] * h[np.uint32(c[2])]
+                t3 += w[3] * h[np.uint32(c[3])]
+                t4 += w[4] * h[np.uint32(c[4])]
+                t5 += w[5] * h[np.uint32(c[5])]
+                t6 += w[6] * h[np.uint32(c[6])]
+                t7 += w[7] * h[np.uint32(c[7])]
+            total[0], total[1], total[2], total[3] = t0, t1, t2, t3
+            total[4], total[5], total[6], total[7] = t4, t5, t6, t7
 
 
 @called
-def _add_ring(x, weights, out, units, width):
+def _add_ring(x, weights, out, units):
     """Unit i reads x[(i - 1) mod width] with a weight of its own."""
-    lanes = weights.shape[2]
-    for i in range(units):
-        out[i] += weights[i // lanes, 0, i % lanes] * x[(i - 1) % width]
+    width = x.shape[0]
+    for begin in range(0, units, width):
+        out[begin] += weights[begin] * x[width - 1]
+        stretch = min(width, units - begin) - 1
+        read, weight = x[:stretch], weights[begin + 1 : begin + 1 + stretch]
+        to = out[begin + 1 : begin + 1 + stretch]
+        for i in range(stretch):
+            to[i] += weight[i] * read[i]
 
 
 @called
@@ -124,7 +148,7 @@ def _add_hadamard(h, operator, out, units, scratch):
 
 
 @called
-def _add(operator, h, out, units, width, scratch, first, stop):
+def _add(operator, h, out, units, scratch, first, stop):
     """out += operator h, for the units of panels first .. stop where it is dense or sparse."""
     if operator.kind == _DENSE:
         add_products(h, operator.panels, out, first, stop)
@@ -132,59 +156,93 @@ def _add(operator, h, out, units, width, scratch, first, stop):
     for r in range(h.shape[0]):
         if operator.kind == _SPARSE:
             _add_sparse(h[r], operator.panels, operator.columns, out[r], first, stop)
-        elif operator.kind == _RING:
-            _add_ring(h[r], operator.panels, out[r], units, width)
         elif operator.kind == _CYCLE:
             _add_cycle(h[r], operator.scale, out[r], units)
         elif operator.kind == _HADAMARD:
             _add_hadamard(h[r], operator, out[r], units, scratch)
-        elif operator.scale != 0.0:
+        elif operator.kind == _IDENTITY:
             for i in range(units):
                 out[r, i] += operator.scale * h[r, i]
 
 
+@called
+def _drive(kind, panels, bias, x, drive, units, first, stop):
+    """drive = W_in x + b."""
+    lanes = panels.shape[2]
+    a, e = first * lanes, stop * lanes
+    weights = panels.reshape(panels.size)
+    for r in range(x.shape[0]):
+        row = drive[r]
+        if kind == _DENSE and x.shape[1] == 1:  # then the panels are one long vector
+            x0 = x[r, 0]
+            for i in range(a, e):
+                row[i] = bias[i] + weights[i] * x0
+        else:
+            row[a:e] = bias[a:e]
+            if kind == _RING:
+                _add_ring(x[r], weights, row, units)
+    if kind == _DENSE and x.shape[1] > 1:
+        add_products(x, panels, drive, first, stop)
+
+
 @inlined
-def _activate(drive, new, gain, linear):
-    """new += gain f(drive)."""
+def _activate(drive, h, new, keep, gain, linear):
+    """new = keep h + gain f(drive)."""
     if linear:
         for i in range(drive.shape[0]):
-            new[i] += gain * drive[i]
+            new[i] = keep * h[i] + gain * drive[i]
     else:
         for i in range(drive.shape[0]):
-            new[i] += gain * tanh(drive[i])
+            new[i] = keep * h[i] + gain * tanh(drive[i])
 
 
 @called
-def _advance(layer, units, x, h, new, drive, scratch, first, stop):
+def _advance(layer, units, x, h, new, drive, carried, scratch, first, stop):
     """One step of some series: new states of the units of panels first .. stop.
 
-    x (rows, F), h, new and drive (rows, P * lanes), zero beyond the units.
+    x (rows, F); h, new, drive, carried (rows, P * lanes), zero beyond the units.
     """
-    lanes = layer.inputs.panels.shape[2]
+    recurrent = Operator(
+        layer.kinds[0], layer.numbers[0], layer.recurrent, layer.recurrent_columns, layer.signs
+    )
+    branch = Operator(
+        layer.kinds[2], layer.numbers[1], layer.branch, layer.branch_columns, layer.signs
+    )
+    gain, linear = layer.numbers[2], layer.kinds[3] != 0
+    lanes = layer.inputs.shape[2]
     a, e = first * lanes, stop * lanes
-    for r in range(x.shape[0]):
-        drive[r, a:e] = layer.bias[a:e]
-        new[r, a:e] = 0.0
-    width = x.shape[1]
-    _add(layer.inputs, x, drive, units, width, scratch, first, stop)
-    _add(layer.recurrent, h, drive, units, width, scratch, first, stop)
-    _add(layer.branch, h, new, units, width, scratch, first, stop)
-    for r in range(x.shape[0]):
-        _activate(drive[r, a:e], new[r, a:e], layer.gain, layer.linear)
+    _drive(layer.kinds[1], layer.inputs, layer.bias, x, drive, units, first, stop)
+    _add(recurrent, h, drive, units, scratch, first, stop)
+    if branch.kind == _IDENTITY:
+        for r in range(x.shape[0]):
+            _activate(drive[r, a:e], h[r, a:e], new[r, a:e], branch.scale, gain, linear)
+    else:
+        carried[:, a:e] = 0.0
+        _add(branch, h, carried, units, scratch, first, stop)
+        for r in range(x.shape[0]):
+            one = layer.bias.dtype.type(1)
+            _activate(drive[r, a:e], carried[r, a:e], new[r, a:e], one, gain, linear)
 
 
 @kernel
-def advance_part(layer, units, x, h, new, drive, first, stop):
+def advance_part(
+    kinds, numbers, recurrent, recurrent_columns, signs, inputs, branch, branch_columns, bias,
+    units, x, h, new, drive, carried, first, stop,
+):  # fmt: skip
     """One step of some series, for the units of some panels: see `_advance`."""
-    _advance(layer, units, x, h, new, drive, drive[0], first, stop)
+    layer = Parameters(
+        kinds, numbers, recurrent, recurrent_columns, signs, inputs, branch, branch_columns, bias
+    )
+    _advance(layer, units, x, h, new, drive, carried, bias, first, stop)
 
 
 @kernel
 def run_together(
-    layer, source, source_rows, column, features, steps_of, order, state, state_after, out,
-    out_rows, out_column, everything,
+    kinds, numbers, recurrent, recurrent_columns, signs, inputs, branch, branch_columns, bias,
+    source, source_rows, column, features, steps_of, order, state, state_after, out, out_rows,
+    out_column, everything,
 ):  # fmt: skip
-    """Run some series side by side, longest first.
+    """Run some series side by side, longest first. The first arguments are `Parameters`.
 
     source (rows, columns)   input; the layer's features are columns column .. column + features
     source_rows, out_rows, steps_of (B,)   where each series begins, and how long it is
@@ -193,13 +251,14 @@ def run_together(
     out (rows, columns)      states from out_column on
     everything               write every step; else only the last one, to the first row
     """
-    units, count = state.shape[1], order.shape[0]
-    dtype = layer.bias.dtype
-    h = np.zeros((count, layer.bias.shape[0]), dtype)
-    new, drive = np.zeros_like(h), np.empty_like(h)
-    x = np.empty((count, features), dtype)
-    scratch = np.empty(layer.recurrent.signs.shape[1], dtype)
-    panels = layer.inputs.panels.shape[0]
+    layer = Parameters(
+        kinds, numbers, recurrent, recurrent_columns, signs, inputs, branch, branch_columns, bias
+    )
+    units, count, panels = state.shape[1], order.shape[0], inputs.shape[0]
+    h = np.zeros((count, bias.shape[0]), bias.dtype)
+    new, drive, carried = np.zeros_like(h), np.empty_like(h), np.empty_like(h)
+    x = np.empty((count, features), bias.dtype)
+    scratch = np.empty(signs.shape[1], bias.dtype)
     for r in range(count):
         h[r, :units] = state[order[r]]
         if steps_of[order[r]] == 0:
@@ -211,8 +270,9 @@ def run_together(
         for r in range(active):
             x[r] = source[source_rows[order[r]] + t, column : column + features]
         _advance(
-            layer, units, x[:active], h[:active], new[:active], drive[:active], scratch, 0, panels
-        )
+            layer, units, x[:active], h[:active], new[:active], drive[:active], carried[:active],
+            scratch, 0, panels,
+        )  # fmt: skip
         h, new = new, h
         for r in range(active):
             b = order[r]

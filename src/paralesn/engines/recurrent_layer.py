@@ -10,8 +10,7 @@ from paralesn.engines.recurrent import (
     KINDS,
     Parameters,
     advance_part,
-    pack_inputs,
-    pack_operator,
+    pack_parameters,
     run_together,
 )
 
@@ -45,20 +44,18 @@ class PackedRecurrent(NamedTuple):
     ) -> None:
         """See `paralesn.engines.packed.Layer`; states are the same mixed or raw."""
         count = steps.size
-        if count == 1:
-            order = _ONE
-        else:
-            order = np.argsort(-steps, kind="stable")
-        if count < workers and self.work * count >= _LEAST_STEP and self._can_be_cut():
+        shareable = workers > 1 and int(steps.sum()) * self.work >= 2 * _LEAST_WORK
+        if not shareable:
+            workers = 1
+        elif count < workers and self.work * count >= _LEAST_STEP and self._can_be_cut():
             self._run_steps(source, features, steps, before, after, target, everything, workers)
             return
-        size = min(self.together, max(1, -(-count // workers)))
-        if int(steps.sum()) * self.work < 2 * _LEAST_WORK:
-            workers = 1
+        order = _ONE if count == 1 else np.argsort(-steps, kind="stable")
+        size = min(self.together, -(-count // workers))
 
         def work(first: int) -> None:
             run_together(
-                self.parameters, source.array, source.rows, source.column, features, steps,
+                *self.parameters, source.array, source.rows, source.column, features, steps,
                 order[first : first + size], before, after, target.array, target.rows,
                 target.column, everything,
             )  # fmt: skip
@@ -67,9 +64,9 @@ class PackedRecurrent(NamedTuple):
 
     def _can_be_cut(self) -> bool:
         """Whether all that is expensive can be computed for some of the units alone."""
-        parts = self.parameters
-        cheap = {KINDS.index(kind) for kind in ("dense", "sparse")}
-        return parts.recurrent.kind in cheap and parts.inputs.kind in cheap
+        recurrent, inputs, branch = (KINDS[kind] for kind in self.parameters.kinds[:3])
+        can_be = {"dense", "sparse"}
+        return recurrent in can_be and inputs == "dense" and branch in can_be | {"identity"}
 
     def _run_steps(
         self,
@@ -84,20 +81,18 @@ class PackedRecurrent(NamedTuple):
     ) -> None:
         """Few series and a large matrix: threads share out the units of every single step."""
         parameters, units = self.parameters, self.units
-        panels = parameters.inputs.panels.shape[0]
+        panels = parameters.inputs.shape[0]
         cuts = [panels * i // workers for i in range(workers + 1)]
         parts = list(zip(cuts[:-1], cuts[1:], strict=True))
         for b in range(steps.size):
-            h, new, drive = (np.zeros((1, parameters.bias.size), before.dtype) for _ in range(3))
+            h, new, drive, carried = np.zeros((4, 1, parameters.bias.size), before.dtype)
             h[0, :units] = before[b]
             first, to = int(source.rows[b]), int(target.rows[b])
             columns = slice(source.column, source.column + features)
             for t in range(int(steps[b])):
                 x = np.ascontiguousarray(source.array[first + t : first + t + 1, columns])
-                call = (parameters, units, x, h, new, drive)
-                threads.for_each(
-                    lambda part, call=call: advance_part(*call, *part), parts, workers
-                )
+                call = (*parameters, units, x, h, new, drive, carried)
+                threads.for_each(lambda part, call=call: advance_part(*call, *part), parts, workers)
                 h, new = new, h
                 if everything or t == steps[b] - 1:
                     row = to + t if everything else to
@@ -110,19 +105,9 @@ _ONE = np.zeros(1, np.int64)
 
 def pack_recurrent(layer: Any, column: int, dtype: np.dtype) -> PackedRecurrent:
     """Pack a drawn layer whose states begin at `column` of the output."""
-    lanes = 64 // dtype.itemsize
-    bias = np.zeros(-(-layer.units // lanes) * lanes, dtype)
-    bias[: layer.units] = layer.bias
-    parameters = Parameters(
-        recurrent=pack_operator(layer.recurrent, dtype),
-        inputs=pack_inputs(layer.w_in, dtype),
-        branch=pack_operator(layer.branch, dtype),
-        bias=bias,
-        gain=dtype.type(layer.gain),
-        linear=bool(layer.linear),
-    )
-    dense = any(operator.kind == "dense" for operator in (layer.recurrent, layer.branch))
-    operators = (parameters.recurrent, parameters.inputs, parameters.branch)
-    work = sum(operator.panels.size for operator in operators) + 8 * layer.units
+    parameters = pack_parameters(layer, dtype)
+    dense = "dense" in (layer.recurrent.kind, layer.branch.kind)
+    weights = (parameters.recurrent, parameters.inputs, parameters.branch)
+    work = sum(panels.size for panels in weights) + 8 * layer.units
     together = _DENSE_ROWS if dense else _OTHER_ROWS
     return PackedRecurrent(parameters, layer.units, column, together, work)
