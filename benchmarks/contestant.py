@@ -1,6 +1,7 @@
 """One contestant of the races for states and for whole fits, in a process of its own.
 
-``python -m benchmarks.contestant NAME UNITS STEPS ROUNDS`` prints the seconds of every round.
+``python -m benchmarks.contestant NAME UNITS STEPS ROUNDS [SERIES DENSITY]`` prints the seconds of
+every round.
 Libraries keep threads that spin for a while after their work; in one process with others they
 would slow those down, and be slowed down.
 """
@@ -14,11 +15,12 @@ from functools import partial
 import numpy as np
 
 from benchmarks import rivals
-from paralesn import ParalESN, ReservoirRegressor, Ridge
+from paralesn import ESN, ParalESN, ReservoirRegressor, Ridge
 from paralesn.datasets import mackey_glass
 
 NAMES = ("ours", "PyTorch scan", "JAX associative_scan", "reservoirpy ESN", "NumPy ESN loop")
 FITS = ("our fit", "reservoirpy fit", "PyTorch scan and scikit-learn Ridge(svd)")
+ESNS = ("our ESN", "our ParalESN", "their ESN")  # theirs is reservoirpy's
 ALPHAS = (0, 0.01, 0.1, 1, 10, 100)
 WASHOUT = 100
 
@@ -42,6 +44,20 @@ def states(name: str, units: int, steps: int) -> rivals.States:
     return call
 
 
+def echo_state(name: str, units: int, steps: int, series: int, density: float) -> rivals.States:
+    """Make the call that computes all states of some series by an echo state network."""
+    X = np.random.default_rng(0).uniform(-1, 1, (series, steps, 1))
+    if name == "our ParalESN":
+        return partial(ParalESN(units=units).fit(X).run, X)
+    if name == "their ESN":
+        return rivals.reservoirpy_batch(X, units, density)
+    if units > 2000:  # its spectral radius would take longer than all else, and costs no time here
+        ours = ESN.from_layers([rivals.circular_layer(units)])
+    else:
+        ours = ESN(units=units, density=density).fit(X)
+    return partial(ours.run, X)
+
+
 def fit(name: str, units: int, steps: int) -> rivals.States:
     """Make the call that fits a reservoir and a readout to one series."""
     series = mackey_glass(steps + 1)
@@ -55,13 +71,20 @@ def fit(name: str, units: int, steps: int) -> rivals.States:
     return partial(rivals.scan_and_ridges, scan, y[:, 0], ALPHAS, WASHOUT)
 
 
-def race(names: tuple[str, ...], units: int, steps: int, rounds: int) -> dict[str, float]:
+def race(
+    names: tuple[str, ...],
+    units: int,
+    steps: int,
+    rounds: int,
+    series: int = 1,
+    density: float = 1.0,
+) -> dict[str, float]:
     """Median seconds of contestants, each having `rounds` turns in each of three processes."""
     seconds: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(3):
         for name in names:
             command = [sys.executable, "-m", "benchmarks.contestant", name]
-            command += [str(units), str(steps), str(rounds)]
+            command += [str(n) for n in (units, steps, rounds, series, density)]
             done = subprocess.run(command, check=True, capture_output=True, text=True)
             seconds[name] += json.loads(done.stdout.splitlines()[-1])
     return {name: float(np.median(times)) for name, times in seconds.items()}
@@ -70,7 +93,10 @@ def race(names: tuple[str, ...], units: int, steps: int, rounds: int) -> dict[st
 def main() -> None:
     """Measure the contestant named on the command line."""
     name, units, steps, rounds = sys.argv[1], *map(int, sys.argv[2:5])
-    call = (fit if name in FITS else states)(name, units, steps)
+    if name in ESNS:
+        call = echo_state(name, units, steps, int(sys.argv[5]), float(sys.argv[6]))
+    else:
+        call = (fit if name in FITS else states)(name, units, steps)
     seconds = []
     for _ in range(rounds + 2):  # two to warm up
         start = time.perf_counter()

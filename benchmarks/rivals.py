@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from paralesn import DiagonalLayer
+from paralesn import DiagonalLayer, RecurrentLayer, operators
 
 States = Callable[[], Any]
 
@@ -21,6 +21,27 @@ def reservoirpy_esn(x: np.ndarray, units: int) -> States:
 
     reservoir = Reservoir(units=units, lr=1.0, sr=0.9, seed=0)
     return lambda: reservoir.run(x)
+
+
+def reservoirpy_batch(X: np.ndarray, units: int, density: float) -> States:
+    """reservoirpy's reservoir on series X (B, T, F), one after the other as it does."""
+    from reservoirpy.nodes import Reservoir
+
+    reservoir = Reservoir(units=units, lr=1.0, sr=0.9, rc_connectivity=density, seed=0)
+    return lambda: reservoir.run(X if len(X) > 1 else X[0])
+
+
+def circular_layer(units: int) -> RecurrentLayer:
+    """An echo state layer whose spectral radius is 0.9 by the circular law, without a search."""
+    rng = np.random.default_rng(0)
+    matrix = rng.uniform(-1, 1, (units, units)) * (0.9 / np.sqrt(units / 3))
+    return RecurrentLayer(
+        recurrent=operators.Dense(matrix),
+        w_in=rng.uniform(-1, 1, (units, 1)),
+        bias=np.zeros(units),
+        branch=operators.Identity(units, 0.0),
+        gain=1.0,
+    )
 
 
 def reservoirpy_fit(x: np.ndarray, y: np.ndarray, units: int, washout: int) -> States:

@@ -55,7 +55,7 @@ shapes = st.fixed_dictionaries(
 def test_compiled_equals_reference(kind, hyper, features, lengths, dtype, n_jobs):
     rng = np.random.default_rng(hyper["seed"])
     X = [rng.normal(size=(steps, features)) for steps in lengths]
-    start = [h for h in make(kind, engine="reference", **hyper).run(X)[1].layers]
+    start = list(make(kind, engine="reference", **hyper).run(X)[1].layers)
     expected, expected_state = make(kind, engine="reference", **hyper).run(X, start)
     res = make(kind, dtype=dtype, n_jobs=n_jobs, **hyper)
     states, state = res.run(X, start)

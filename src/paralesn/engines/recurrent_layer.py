@@ -1,5 +1,6 @@
 """A recurrent layer packed for its kernel, and how threads share it out."""
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,19 +81,20 @@ class PackedRecurrent(NamedTuple):
         workers: int,
     ) -> None:
         """Few series and a large matrix: threads share out the units of every single step."""
-        parameters, units = self.parameters, self.units
-        panels = parameters.inputs.shape[0]
-        cuts = [panels * i // workers for i in range(workers + 1)]
-        parts = list(zip(cuts[:-1], cuts[1:], strict=True))
+        units, panels = self.units, self.parameters.inputs.shape[0]
+        parts = list(pairwise(panels * i // workers for i in range(workers + 1)))
+        h, new, drive, carried = np.zeros((4, 1, self.parameters.bias.size), before.dtype)
+        x = np.empty((1, features), before.dtype)
+
+        def advance(part: tuple[int, int]) -> None:
+            advance_part(*self.parameters, units, x, h, new, drive, carried, *part)
+
         for b in range(steps.size):
-            h, new, drive, carried = np.zeros((4, 1, parameters.bias.size), before.dtype)
             h[0, :units] = before[b]
             first, to = int(source.rows[b]), int(target.rows[b])
-            columns = slice(source.column, source.column + features)
             for t in range(int(steps[b])):
-                x = np.ascontiguousarray(source.array[first + t : first + t + 1, columns])
-                call = (*parameters, units, x, h, new, drive, carried)
-                threads.for_each(lambda part, call=call: advance_part(*call, *part), parts, workers)
+                x[0] = source.array[first + t, source.column : source.column + features]
+                threads.for_each(advance, parts, workers)
                 h, new = new, h
                 if everything or t == steps[b] - 1:
                     row = to + t if everything else to

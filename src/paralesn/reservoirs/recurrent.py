@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from paralesn.reservoirs import checks
-from paralesn.reservoirs.operators import Dense, Operator, check_operator
-from paralesn.reservoirs.spectrum import spectral_radius
+from paralesn.reservoirs.operators import Operator, check_operator
+from paralesn.reservoirs.spectrum import is_stable
 from paralesn.reservoirs.stacked import Stacked
 
 
@@ -125,8 +125,10 @@ class Recurrent(Stacked):
     def _draw(self, n_features: int, rng: np.random.Generator) -> tuple[Any, ...]:
         layers = super()._draw(n_features, rng)
         for depth, layer in enumerate(layers, 1):
-            radius = spectral_radius(Dense(layer.transition())) if layer.linear else 0.0
-            if radius >= 1:
+            if not layer.linear:
+                continue
+            stable, radius = is_stable(layer.branch, layer.recurrent, layer.gain)
+            if not stable:
                 raise ValueError(
                     f"layer {depth} must be stable with linear=True (spectral radius below 1), got "
                     f"{radius:.17g}"

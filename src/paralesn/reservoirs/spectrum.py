@@ -1,12 +1,14 @@
 """Spectral radii, exact and the same for every number of threads."""
 
+from math import inf
+
 import numpy as np
 from scipy.linalg import eigvals
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from paralesn.engines.blas import single_threaded_blas
-from paralesn.reservoirs.operators import Cycle, Identity, Operator, Sparse
+from paralesn.reservoirs.operators import Cycle, Dense, Identity, Operator, Sparse
 
 _SMALL = 400  # units up to which all eigenvalues cost less than the search for the largest one
 _LARGE = 6000  # units beyond which they cost many minutes
@@ -42,6 +44,24 @@ def spectral_radius(operator: Operator) -> float:
                     "searches from different starts disagree; choose another seed"
                 )
         return float(np.abs(eigvals(operator.dense())).max())
+
+
+def is_stable(branch: Operator, recurrent: Operator, gain: float) -> tuple[bool, float]:
+    """Whether ``branch + gain recurrent`` has a spectral radius below one, and a bound on it.
+
+    Structured operators are known by their norms, so that no matrix is made of large ones.
+    """
+    bound = _norm_bound(branch) + abs(gain) * _norm_bound(recurrent)
+    if bound >= 1:
+        bound = spectral_radius(Dense(branch.dense() + gain * recurrent.dense()))
+    return bound < 1, bound
+
+
+def _norm_bound(operator: Operator) -> float:
+    """The 2-norm of structured operators or a bound on it; infinity for others."""
+    if isinstance(operator, Cycle):
+        return abs(operator.weight)
+    return inf if isinstance(operator, (Dense, Sparse)) else abs(operator.scale)
 
 
 def _search(matrix: np.ndarray | csr_array, count: int, basis: int) -> float | None:
