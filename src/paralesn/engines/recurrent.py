@@ -38,6 +38,7 @@ class Parameters(NamedTuple):
     recurrent_columns: np.ndarray
     signs: np.ndarray
     inputs: np.ndarray  # panels
+    single: np.ndarray  # (P * lanes,): the same as a vector, where each unit has one weight
     branch: np.ndarray  # panels
     branch_columns: np.ndarray
     bias: np.ndarray  # (P * lanes,)
@@ -59,6 +60,7 @@ def pack_parameters(layer: Any, dtype: np.dtype) -> Parameters:
         recurrent.columns,
         recurrent.signs,
         inputs,
+        inputs.ravel() if inputs.shape[1] == 1 else inputs[:0].ravel(),
         branch.panels,
         branch.columns,
         bias,
@@ -136,8 +138,10 @@ def _add_cycle(h, scale, out, units):
 def _add_hadamard(h, operator, out, units, scratch):
     """out += scale (H D_1) (H D_2) (H D_3) h, h padded with zeros."""
     signs, size = operator.signs, operator.signs.shape[1]
-    scratch[:units] = h[:units] * signs[2, :units]
-    scratch[units:size] = 0.0
+    for i in range(units):
+        scratch[i] = h[i] * signs[2, i]
+    for i in range(units, size):
+        scratch[i] = 0.0
     walsh_hadamard(scratch)
     for d in (1, 0):
         for i in range(size):
@@ -166,21 +170,28 @@ def _add(operator, h, out, units, scratch, first, stop):
 
 
 @called
-def _drive(kind, panels, bias, x, drive, units, first, stop):
+def _copy(source, target):
+    """target = source, for one row; a slice assignment would take a second to compile."""
+    for i in range(source.shape[0]):
+        target[i] = source[i]
+
+
+@called
+def _drive(layer, x, drive, units, first, stop):
     """drive = W_in x + b."""
-    lanes = panels.shape[2]
-    a, e = first * lanes, stop * lanes
-    weights = panels.reshape(panels.size)
+    kind, panels = layer.kinds[1], layer.inputs
+    a, e = first * panels.shape[2], stop * panels.shape[2]
+    bias, weights = layer.bias[a:e], layer.single[a:e]
     for r in range(x.shape[0]):
-        row = drive[r]
-        if kind == _DENSE and x.shape[1] == 1:  # then the panels are one long vector
+        row = drive[r, a:e]
+        if kind == _DENSE and x.shape[1] == 1:
             x0 = x[r, 0]
-            for i in range(a, e):
+            for i in range(e - a):
                 row[i] = bias[i] + weights[i] * x0
         else:
-            row[a:e] = bias[a:e]
+            _copy(bias, row)
             if kind == _RING:
-                _add_ring(x[r], weights, row, units)
+                _add_ring(x[r], layer.single, drive[r], units)
     if kind == _DENSE and x.shape[1] > 1:
         add_products(x, panels, drive, first, stop)
 
@@ -211,13 +222,15 @@ def _advance(layer, units, x, h, new, drive, carried, scratch, first, stop):
     gain, linear = layer.numbers[2], layer.kinds[3] != 0
     lanes = layer.inputs.shape[2]
     a, e = first * lanes, stop * lanes
-    _drive(layer.kinds[1], layer.inputs, layer.bias, x, drive, units, first, stop)
+    _drive(layer, x, drive, units, first, stop)
     _add(recurrent, h, drive, units, scratch, first, stop)
     if branch.kind == _IDENTITY:
         for r in range(x.shape[0]):
             _activate(drive[r, a:e], h[r, a:e], new[r, a:e], branch.scale, gain, linear)
     else:
-        carried[:, a:e] = 0.0
+        for r in range(x.shape[0]):
+            for i in range(a, e):
+                carried[r, i] = 0.0
         _add(branch, h, carried, units, scratch, first, stop)
         for r in range(x.shape[0]):
             one = layer.bias.dtype.type(1)
@@ -226,19 +239,30 @@ def _advance(layer, units, x, h, new, drive, carried, scratch, first, stop):
 
 @kernel
 def advance_part(
-    kinds, numbers, recurrent, recurrent_columns, signs, inputs, branch, branch_columns, bias,
+    kinds, numbers, recurrent, recurrent_columns, signs, inputs, single, branch, branch_columns,
+    bias,
     units, x, h, new, drive, carried, first, stop,
 ):  # fmt: skip
     """One step of some series, for the units of some panels: see `_advance`."""
     layer = Parameters(
-        kinds, numbers, recurrent, recurrent_columns, signs, inputs, branch, branch_columns, bias
+        kinds,
+        numbers,
+        recurrent,
+        recurrent_columns,
+        signs,
+        inputs,
+        single,
+        branch,
+        branch_columns,
+        bias,
     )
     _advance(layer, units, x, h, new, drive, carried, bias, first, stop)
 
 
 @kernel
 def run_together(
-    kinds, numbers, recurrent, recurrent_columns, signs, inputs, branch, branch_columns, bias,
+    kinds, numbers, recurrent, recurrent_columns, signs, inputs, single, branch, branch_columns,
+    bias,
     source, source_rows, column, features, steps_of, order, state, state_after, out, out_rows,
     out_column, everything,
 ):  # fmt: skip
@@ -252,23 +276,36 @@ def run_together(
     everything               write every step; else only the last one, to the first row
     """
     layer = Parameters(
-        kinds, numbers, recurrent, recurrent_columns, signs, inputs, branch, branch_columns, bias
+        kinds,
+        numbers,
+        recurrent,
+        recurrent_columns,
+        signs,
+        inputs,
+        single,
+        branch,
+        branch_columns,
+        bias,
     )
     units, count, panels = state.shape[1], order.shape[0], inputs.shape[0]
     h = np.zeros((count, bias.shape[0]), bias.dtype)
-    new, drive, carried = np.zeros_like(h), np.empty_like(h), np.empty_like(h)
+    new, drive, carried = (
+        np.zeros(h.shape, h.dtype),
+        np.empty(h.shape, h.dtype),
+        np.empty(h.shape, h.dtype),
+    )
     x = np.empty((count, features), bias.dtype)
     scratch = np.empty(signs.shape[1], bias.dtype)
     for r in range(count):
-        h[r, :units] = state[order[r]]
+        _copy(state[order[r]], h[r])
         if steps_of[order[r]] == 0:
-            state_after[order[r]] = state[order[r]]
+            _copy(state[order[r]], state_after[order[r]])
     active = count
     for t in range(steps_of[order[0]]):
         while steps_of[order[active - 1]] <= t:
             active -= 1
         for r in range(active):
-            x[r] = source[source_rows[order[r]] + t, column : column + features]
+            _copy(source[source_rows[order[r]] + t, column : column + features], x[r])
         _advance(
             layer, units, x[:active], h[:active], new[:active], drive[:active], carried[:active],
             scratch, 0, panels,
@@ -279,6 +316,6 @@ def run_together(
             ends = t == steps_of[b] - 1
             if everything or ends:
                 to = out_rows[b] + t if everything else out_rows[b]
-                out[to, out_column : out_column + units] = h[r, :units]
+                _copy(h[r, :units], out[to, out_column:])
             if ends:
-                state_after[b] = h[r, :units]
+                _copy(h[r, :units], state_after[b])
