@@ -20,8 +20,8 @@ ONE = np.zeros((2, 1))
 
 def diagonal(eigenvalues, **more):
     n = len(eigenvalues)
-    arrays = dict(w_in=np.ones((n, 1)), bias=np.zeros(n), tau=1.0, mix_kernel=[1.0], mix_bias=0.0)
-    return pe.DiagonalLayer(eigenvalues=eigenvalues, **(arrays | more))
+    given = {"w_in": np.ones((n, 1)), "mix_kernel": [1.0], **more}
+    return pe.DiagonalLayer(eigenvalues, bias=np.zeros(n), tau=1.0, mix_bias=0.0, **given)
 
 
 def recurrent(matrix, branch=0.0, gain=1.0, bias=0.0, linear=False, features=1):

@@ -143,6 +143,17 @@ def test_searches_that_disagree_leave_it_to_all_eigenvalues(monkeypatch, rng):
         spectrum.spectral_radius(W)
 
 
+def test_eigenvalues_of_triangular_matrices_are_read_off():
+    """No search would end on a matrix whose powers vanish."""
+    X = np.zeros((2, 1))
+    assert (pe.ESN(units=500, rho=0.0, linear=True).fit(X).layers_[0].recurrent.matrix == 0).all()
+    shift = pe.operators.Dense(np.eye(500, k=-1))
+    assert spectrum.spectral_radius(shift) == 0.0
+    columns = np.maximum(np.arange(500) - 1, 0)[:, None]
+    values = np.where(np.arange(500) > 0, 1.0, 0.25)[:, None]
+    assert spectrum.spectral_radius(pe.operators.Sparse(columns, values)) == 0.25
+
+
 def test_nearly_equal_eigenvalues_are_told_apart(rng):
     """Many eigenvalues crowd below the largest one, as in large random matrices."""
     values = np.append(np.linspace(0.99, 0.9999, 599), 1.0)

@@ -2,6 +2,7 @@
 
 from importlib.metadata import version
 
+from paralesn import theory
 from paralesn.estimators.calibration import Forecast
 from paralesn.estimators.classifier import ReservoirClassifier
 from paralesn.estimators.forecaster import ReservoirForecaster
@@ -38,4 +39,5 @@ __all__ = [
     "load",
     "operators",
     "save",
+    "theory",
 ]

@@ -3,9 +3,9 @@
 from math import inf
 
 import numpy as np
-from scipy.linalg import eigvals
-from scipy.sparse import csr_array
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
+from scipy.linalg import bandwidth, eigvals
+from scipy.sparse import csr_array, tril, triu
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 
 from paralesn.engines.blas import single_threaded_blas
 from paralesn.reservoirs.operators import Cycle, Dense, Identity, Operator, Sparse
@@ -34,6 +34,8 @@ def spectral_radius(operator: Operator) -> float:
     with single_threaded_blas():
         if operator.units > _SMALL:
             matrix = _matrix(operator)
+            if _is_triangular(matrix):
+                return float(np.abs(matrix.diagonal()).max())
             for effort in _EFFORTS:
                 found = _search(matrix, *effort)
                 if found is not None:
@@ -75,9 +77,17 @@ def _search(matrix: np.ndarray | csr_array, count: int, basis: int) -> float | N
             _largest(rough, start, count, basis, 1e-5) for start in starts
         )
         exact, _ = _largest(matrix, vector, count, basis, 1e-13)
-    except ArpackNoConvergence:
+    except ArpackError:
         return None
     return exact if max(abs(first - exact), abs(second - exact)) < 5e-5 * exact else None
+
+
+def _is_triangular(matrix: np.ndarray | csr_array) -> bool:
+    """Whether the eigenvalues can be read off, as of a zero matrix or a shift register."""
+    if isinstance(matrix, csr_array):
+        return triu(matrix, 1).nnz == 0 or tril(matrix, -1).nnz == 0
+    below, above = bandwidth(matrix)
+    return below == 0 or above == 0
 
 
 def _matrix(operator: Operator) -> np.ndarray | csr_array:

@@ -1,0 +1,29 @@
+"""What theory says of a reservoir: what it forgets, what it equals, what it can tell apart."""
+
+from paralesn.theory.diagonalize import CarriedReadout, Diagonalization, diagonalize
+from paralesn.theory.echo import EchoStateProperty, echo_state_property
+from paralesn.theory.forgetting import ForgettingCurve, forgetting_curve
+from paralesn.theory.plots import plot_forgetting, plot_memory, plot_spectrum
+from paralesn.theory.quality import (
+    KernelQuality,
+    MemoryCapacity,
+    kernel_quality,
+    memory_capacity,
+)
+
+__all__ = [
+    "CarriedReadout",
+    "Diagonalization",
+    "EchoStateProperty",
+    "ForgettingCurve",
+    "KernelQuality",
+    "MemoryCapacity",
+    "diagonalize",
+    "echo_state_property",
+    "forgetting_curve",
+    "kernel_quality",
+    "memory_capacity",
+    "plot_forgetting",
+    "plot_memory",
+    "plot_spectrum",
+]
