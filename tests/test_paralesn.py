@@ -47,6 +47,17 @@ def test_eigenvalues_follow_the_paper():
         assert abs(values.std() - (high - low) / np.sqrt(12)) < 0.01 * (high - low)
 
 
+def test_even_phases_change_nothing_else():
+    (random,) = layers_of(units=50, theta=(0.5, 2.5))
+    (even,) = layers_of(units=50, theta=(0.5, 2.5), phases="even")
+    np.testing.assert_allclose(np.angle(even.eigenvalues), 0.5 + 2 * np.arange(50) / 50)
+    np.testing.assert_allclose(np.abs(even.eigenvalues), np.abs(random.eigenvalues), rtol=1e-15)
+    np.testing.assert_array_equal(even.bias, random.bias)
+    np.testing.assert_allclose(even.w_in, random.w_in, rtol=1e-14)
+    with pytest.raises(ValueError, match="phases must be one of 'random', 'even', got 'odd'"):
+        layers_of(phases="odd")
+
+
 def test_the_leak_is_folded_into_the_eigenvalues():
     (plain,) = layers_of(units=100)
     (leaky,) = layers_of(units=100, tau=0.25)

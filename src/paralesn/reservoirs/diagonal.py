@@ -40,6 +40,9 @@ class ParalESN(Stacked):
         Radii are uniform on it; 0 <= min <= max < 1.
     theta : (min, max)
         Phases are uniform on it. Without effect when `real`.
+    phases : "random" or "even"
+        "even" spaces them evenly instead, from min on and without max: no two units then hear
+        nearly the same frequency, which is what limits the memory of random ones.
     tau : float
         Leaky rate in (0, 1].
     input_scale : float
@@ -51,7 +54,8 @@ class ParalESN(Stacked):
         Length of the mixing kernel, 1 to 63.
     inter : dict, optional
         Hyperparameters of the layers after the first where they differ from the first's:
-        any of rho, theta, tau, input_scale, bias_scale, mix_scale, mix_bias_scale, mix_size.
+        any of rho, theta, phases, tau, input_scale, bias_scale, mix_scale, mix_bias_scale,
+        mix_size.
     concat : bool
         Return the states of all layers side by side, the units divided evenly among the layers
         and the remainder going to the first; otherwise those of the last layer.
@@ -104,6 +108,7 @@ class ParalESN(Stacked):
         layers: int = 1,
         rho: tuple[float, float] = (0.0, 0.9),
         theta: tuple[float, float] = (0.0, 2 * pi),
+        phases: str = "random",
         tau: float = 1.0,
         input_scale: float = 1.0,
         bias_scale: float = 0.0,
@@ -124,6 +129,7 @@ class ParalESN(Stacked):
         self.layers = layers
         self.rho = rho
         self.theta = theta
+        self.phases = phases
         self.tau = tau
         self.input_scale = input_scale
         self.bias_scale = bias_scale

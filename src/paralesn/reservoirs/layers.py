@@ -12,8 +12,10 @@ LONGEST_KERNEL = 63  # what a slice of units and its halo leave room for
 
 # Hyperparameters of a layer, which `inter` may set anew for the layers after the first.
 OF_A_LAYER = (
-    "rho", "theta", "tau", "input_scale", "bias_scale", "mix_scale", "mix_bias_scale", "mix_size",
+    "rho", "theta", "phases", "tau", "input_scale", "bias_scale", "mix_scale", "mix_bias_scale",
+    "mix_size",
 )  # fmt: skip
+PHASES = ("random", "even")
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +67,7 @@ def check_hyperparameters(hyper: Mapping[str, Any], prefix: str) -> None:
     """Check the hyperparameters of one layer."""
     checks.interval(f"{prefix}rho", hyper["rho"], least=0.0, most=1.0, open_right=True)
     checks.interval(f"{prefix}theta", hyper["theta"])
+    checks.choice(f"{prefix}phases", hyper["phases"], PHASES)
     checks.number(f"{prefix}tau", hyper["tau"], 0.0, 1.0, open_left=True)
     for name in ("input_scale", "bias_scale", "mix_scale", "mix_bias_scale"):
         checks.number(prefix + name, hyper[name], 0.0)
@@ -79,6 +82,7 @@ def draw_layer(
     real: bool,
     rho: tuple[float, float],
     theta: tuple[float, float],
+    phases: str,
     tau: float,
     input_scale: float,
     bias_scale: float,
@@ -93,7 +97,7 @@ def draw_layer(
     """
     entropy = [int(word) for word in rng.integers(0, 2**32, size=4)]
     streams = map(np.random.default_rng, np.random.SeedSequence(entropy).spawn(6))
-    radii, phases, inputs, biases, kernels, mix_biases = streams
+    radii, angles, inputs, biases, kernels, mix_biases = streams
 
     def symmetric(stream: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         part = stream.uniform(-1.0, 1.0, shape)
@@ -101,9 +105,10 @@ def draw_layer(
 
     radius = radii.uniform(rho[0], rho[1], width)
     if real:
-        spectrum = radius * np.where(phases.random(width) < 0.5, -1.0, 1.0)
+        spectrum = radius * np.where(angles.random(width) < 0.5, -1.0, 1.0)
     else:
-        spectrum = radius * np.exp(1j * phases.uniform(theta[0], theta[1], width))
+        spread = np.arange(width) / width if phases == "even" else angles.random(width)
+        spectrum = radius * np.exp(1j * (theta[0] + (theta[1] - theta[0]) * spread))
     eigenvalues = (1.0 - tau) + tau * spectrum
     scale = input_scale * np.sqrt(np.maximum(0.0, 1.0 - np.abs(eigenvalues) ** 2))
     return DiagonalLayer(
