@@ -40,9 +40,6 @@ class ParalESN(Stacked):
         Radii are uniform on it; 0 <= min <= max < 1.
     theta : (min, max)
         Phases are uniform on it. Without effect when `real`.
-    phases : "random" or "even"
-        "even" spaces them evenly instead, from min on and without max: no two units then hear
-        nearly the same frequency, which is what limits the memory of random ones.
     tau : float
         Leaky rate in (0, 1].
     input_scale : float
@@ -74,6 +71,9 @@ class ParalESN(Stacked):
     seed : int, None or numpy.random.Generator
         Fixes every drawn array, whatever the engine, dtype and number of threads. A change of one
         hyperparameter does not reshuffle what others draw.
+    phases : "random" or "even"
+        "even" spaces the phases evenly over `theta`, from min on and without max: no two units then
+        hear nearly the same frequency, which is what limits the memory of random ones.
 
     Attributes
     ----------
@@ -108,7 +108,6 @@ class ParalESN(Stacked):
         layers: int = 1,
         rho: tuple[float, float] = (0.0, 0.9),
         theta: tuple[float, float] = (0.0, 2 * pi),
-        phases: str = "random",
         tau: float = 1.0,
         input_scale: float = 1.0,
         bias_scale: float = 0.0,
@@ -124,12 +123,12 @@ class ParalESN(Stacked):
         device: Any = None,
         n_jobs: int | None = None,
         seed: Any = 0,
+        phases: str = "random",
     ) -> None:
         self.units = units
         self.layers = layers
         self.rho = rho
         self.theta = theta
-        self.phases = phases
         self.tau = tau
         self.input_scale = input_scale
         self.bias_scale = bias_scale
@@ -145,6 +144,7 @@ class ParalESN(Stacked):
         self.device = device
         self.n_jobs = n_jobs
         self.seed = seed
+        self.phases = phases
 
     def _check_layer(self, hyper: Mapping[str, Any], prefix: str) -> None:
         check_hyperparameters(hyper, prefix)
