@@ -215,3 +215,10 @@ ORDER_MATTERS = "rows are time steps: their order and their company matter"
 )
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
+
+
+def test_every_alpha_predicts(rng):
+    Z, y = rng.normal(size=(50, 4)), rng.normal(size=(50, 2))
+    both = pe.Ridge((0.1, 10.0)).fit(Z, y).predict_each(Z)
+    for alpha, predicted in zip((0.1, 10.0), both, strict=True):
+        np.testing.assert_allclose(predicted, pe.Ridge([alpha]).fit(Z, y).predict(Z), rtol=1e-9)

@@ -8,6 +8,12 @@ from paralesn.readouts.solve import Solution
 Judged = dict[str, np.ndarray]
 
 
+def predictions(solved: Solution, X: np.ndarray) -> list[np.ndarray]:
+    """Predictions (n, targets) for states X, one array for every alpha."""
+    solutions = zip(solved.coefs, solved.intercepts, strict=True)
+    return [product(X, w) + b for w, b in solutions]
+
+
 def judge(solved: Solution, X: np.ndarray, y: np.ndarray, before: Judged | None) -> Judged:
     """Add squared errors (alphas, targets) on new data, NaN left out, to those found before.
 
@@ -17,8 +23,7 @@ def judge(solved: Solution, X: np.ndarray, y: np.ndarray, before: Judged | None)
     known = ~np.isnan(y)
     origin = np.array([c[k][0] if k.any() else 0.0 for c, k in zip(y.T, known.T, strict=True)])
     origin = origin if before is None else before["origin"]
-    solutions = zip(solved.coefs, solved.intercepts, strict=True)
-    errors = [(np.where(known, product(X, w) + b - y, 0.0) ** 2).sum(axis=0) for w, b in solutions]
+    errors = [(np.where(known, p - y, 0.0) ** 2).sum(axis=0) for p in predictions(solved, X)]
     shifted = np.where(known, y - origin, 0.0)
     sums = np.stack([known.sum(axis=0), shifted.sum(axis=0), (shifted**2).sum(axis=0)])
     found = {"errors": np.array(errors), "sums": sums, "origin": origin}

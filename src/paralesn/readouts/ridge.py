@@ -15,7 +15,7 @@ from sklearn.utils.validation import (
 
 from paralesn.readouts import factor as factors
 from paralesn.readouts import judging
-from paralesn.readouts.solve import Solution, solve
+from paralesn.readouts.solve import Solution, check_alphas, solve
 from paralesn.readouts.unharmed import unharmed
 
 _ROWS = 8192  # rows digested at a time
@@ -206,8 +206,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
         Errors add up over calls, and the choice stays when more is learnt, until the next `fit`.
         """
-        check_is_fitted(self, "n_features_in_")
-        X = validate_data(self, X, reset=False, dtype=_FLOATS)
+        X = self._states(X)
         y = self._targets(y)[0]
         if y.shape != (X.shape[0], self._n_targets):
             expected = f"{X.shape[0]} rows of {self._n_targets} targets"
@@ -243,11 +242,15 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Predictions for states X (n, features): (n,) or (n, targets)."""
-        check_is_fitted(self, "n_features_in_")
-        X = validate_data(self, X, reset=False, dtype=_FLOATS)
+        X = self._states(X)
         predicted = factors.product(X, self._chosen(self._solution().coefs))
         predicted += self.intercept_
         return predicted[:, 0] if self._flat else predicted
+
+    def predict_each(self, X: Any) -> list[np.ndarray]:
+        """Predictions (n, targets) of every alpha, chosen or not."""
+        X = self._states(X)
+        return judging.predictions(self._solution(), X)
 
     @property
     def coef_(self) -> np.ndarray:
@@ -373,16 +376,16 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     # -- checks ----------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        alphas = self.alphas
-        if isinstance(alphas, (str, Real)) or not np.size(alphas) or np.ndim(alphas) != 1:
-            raise ValueError(f"alphas must be a sequence of at least one number, got {alphas!r}")
-        for alpha in np.asarray(alphas).ravel().tolist():
-            if not isinstance(alpha, (int, float)) or not 0 <= alpha < np.inf:
-                raise ValueError(f"alphas must be finite and not negative, got {alpha!r}")
+        check_alphas(self.alphas)
         if not isinstance(self.per_target, (bool, np.bool_)):
             raise ValueError(f"per_target must be True or False, got {self.per_target!r}")
         if self.nan_targets not in ("error", "omit"):
             raise ValueError(f"nan_targets must be 'error' or 'omit', got {self.nan_targets!r}")
+
+    def _states(self, X: Any) -> np.ndarray:
+        """States of a fitted readout, checked."""
+        check_is_fitted(self, "n_features_in_")
+        return validate_data(self, X, reset=False, dtype=_FLOATS)
 
     def _targets(self, y: Any) -> tuple[np.ndarray, bool]:
         """Targets as (n, targets), and whether they came flat."""

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import NamedTuple
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh, svd
@@ -22,6 +23,15 @@ class Solution(NamedTuple):
     coefs: np.ndarray
     intercepts: np.ndarray
     gcv: np.ndarray
+
+
+def check_alphas(alphas: Any) -> None:
+    """Raise unless `alphas` are penalties."""
+    if isinstance(alphas, (str, Real)) or not np.size(alphas) or np.ndim(alphas) != 1:
+        raise ValueError(f"alphas must be a sequence of at least one number, got {alphas!r}")
+    for alpha in np.asarray(alphas).ravel().tolist():
+        if not isinstance(alpha, (int, float)) or not 0 <= alpha < np.inf:
+            raise ValueError(f"alphas must be finite and not negative, got {alpha!r}")
 
 
 def solve(
