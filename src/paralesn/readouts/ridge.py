@@ -143,17 +143,10 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         for start in range(0, X.shape[0], _ROWS):
             cut = slice(start, start + _ROWS)
             self._digest(X[cut], y[cut], None if weight is None else weight[cut])
-        self._watch_constants(X)
+        factors.watch_constants(X, self._first_row, self._constant)
         self.n_samples_seen_ += X.shape[0]
         self._rows += float(X.shape[0] if weight is None else np.count_nonzero(weight))
         self._solved: Solution | None = None
-
-    def _watch_constants(self, X: np.ndarray) -> None:
-        """Keep track of the states that never changed; look closely only where a glance agrees."""
-        glance = X[[0, X.shape[0] // 2, -1]] == self._first_row
-        self._constant &= glance.all(axis=0)
-        (same,) = np.nonzero(self._constant)
-        self._constant[same] = (X[:, same] == self._first_row[same]).all(axis=0)
 
     def _digest(self, X: np.ndarray, y: np.ndarray, root_weight: np.ndarray | None) -> None:
         """Absorb the rows [1, z, y], one factor for each group of targets."""
