@@ -64,10 +64,20 @@ def scan_and_ridges(
 
 def numpy_esn(x: np.ndarray, units: int) -> States:
     """A plain NumPy echo state network loop."""
-    from paralesn.experiments.demo import echo_state_loop, echo_state_weights
+    rng = np.random.default_rng(0)
+    w = rng.uniform(-1, 1, (units, units))
+    w *= 0.9 / np.abs(np.linalg.eigvals(w)).max()
+    w_in = rng.uniform(-1, 1, (units, x.shape[1]))
 
-    w, w_in = echo_state_weights(units, x.shape[1], seed=0)
-    return lambda: echo_state_loop(x, w, w_in, tau=1.0)
+    def states() -> np.ndarray:
+        found = np.empty((len(x), units))
+        h = np.zeros(units)
+        for t in range(len(x)):
+            h = np.tanh(w @ h + w_in @ x[t])
+            found[t] = h
+        return found
+
+    return states
 
 
 def torch_scan(x: np.ndarray, layer: DiagonalLayer) -> States:

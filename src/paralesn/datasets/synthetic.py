@@ -2,12 +2,27 @@
 
 import numpy as np
 
-from paralesn.engines.compiler import kernel
+from paralesn.datasets.checks import whole
+from paralesn.datasets.compiled import strict
 
 _SUBSTEPS = 10  # integration steps per unit of time
 
 
-@kernel
+def _positive(name: str, value: float) -> None:
+    """Refuse what is no positive finite number."""
+    if not 0.0 < value < np.inf:
+        raise ValueError(f"{name} must be a positive finite number, got {value!r}")
+
+
+@strict
+def _production(lagged):  # type: ignore[no-untyped-def]
+    """0.2 f / (1 + f^10), the power by products: libraries round theirs differently."""
+    square = lagged * lagged
+    fourth = square * square
+    return 0.2 * lagged / (1.0 + fourth * fourth * square)
+
+
+@strict
 def _integrate_mackey_glass(history, out, delay, substeps):  # type: ignore[no-untyped-def]
     """Runge-Kutta of order four; delayed values between grid points by cubic interpolation.
 
@@ -28,11 +43,11 @@ def _integrate_mackey_glass(history, out, delay, substeps):  # type: ignore[no-u
             d2 = ring[(newest + 3) % size]
             d3 = ring[(newest + 4) % size]
             middle = 0.3125 * d0 + 0.9375 * d1 - 0.3125 * d2 + 0.0625 * d3
-            k1 = 0.2 * d0 / (1.0 + d0**10) - 0.1 * x
-            production = 0.2 * middle / (1.0 + middle**10)
+            k1 = _production(d0) - 0.1 * x
+            production = _production(middle)
             k2 = production - 0.1 * (x + 0.5 * h * k1)
             k3 = production - 0.1 * (x + 0.5 * h * k2)
-            k4 = 0.2 * d1 / (1.0 + d1**10) - 0.1 * (x + h * k3)
+            k4 = _production(d1) - 0.1 * (x + h * k3)
             newest = (newest + 1) % size
             ring[newest] = x + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
         out[n] = ring[newest]
@@ -42,7 +57,7 @@ def mackey_glass(steps: int, seed: int | None = 0, transient: int = 1000) -> np.
     """Mackey-Glass series with delay 17, sampled once per unit of time, as tanh(f - 1).
 
     ``f' = 0.2 f(t - 17) / (1 + f(t - 17)^10) - 0.1 f``, chaotic. The centred form tanh(f - 1) is
-    the one the reservoir computing literature uses.
+    the one the reservoir computing literature uses. Integrated in steps of 0.1.
 
     Parameters
     ----------
@@ -62,6 +77,7 @@ def mackey_glass(steps: int, seed: int | None = 0, transient: int = 1000) -> np.
     >>> mackey_glass(3).shape
     (3, 1)
     """
+    steps, transient = whole("steps", steps, 0), whole("transient", transient, 0)
     delay = 17
     rng = np.random.default_rng(seed)
     history = 1.2 + 0.2 * (rng.random(delay * _SUBSTEPS + 1) - 0.5)
@@ -70,7 +86,7 @@ def mackey_glass(steps: int, seed: int | None = 0, transient: int = 1000) -> np.
     return np.tanh(out[transient:, None] - 1.0)
 
 
-@kernel
+@strict
 def _integrate_lorenz63(start, out, dt, substeps):  # type: ignore[no-untyped-def]
     """Runge-Kutta of order four from `start` (3,): out (steps, 3) at times dt, 2 dt, ..."""
     u, k, probe = start.copy(), np.zeros((5, 3)), np.zeros(3)
@@ -117,7 +133,86 @@ def lorenz63(
     >>> lorenz63(5).shape
     (5, 3)
     """
+    steps, transient = whole("steps", steps, 0), whole("transient", transient, 0)
+    _positive("dt", dt)
     start = 1.0 + np.random.default_rng(seed).normal(size=3)
     out = np.empty((transient + steps, 3))
     _integrate_lorenz63(start, out, dt, max(1, int(np.ceil(dt / 0.005))))
     return out[transient:]
+
+
+@strict
+def _integrate_lorenz96(start, out, forcing, dt, substeps):  # type: ignore[no-untyped-def]
+    """Runge-Kutta of order four from `start` (B, N): out (B, steps, N) at times 0, dt, ..."""
+    n = start.shape[1]
+    k, probe = np.zeros((5, n)), np.zeros(n)
+    h = dt / substeps
+    reach = np.array([0.0, 0.5 * h, 0.5 * h, h])
+    for b in range(out.shape[0]):
+        f = start[b].copy()
+        out[b, 0] = f
+        for t in range(1, out.shape[1]):
+            for _ in range(substeps):
+                for stage in range(4):
+                    for i in range(n):
+                        probe[i] = f[i] + reach[stage] * k[stage, i]  # k[0] is zero
+                    for i in range(n):
+                        advection = probe[i - 1] * (probe[(i + 1) % n] - probe[i - 2])
+                        k[stage + 1, i] = advection - probe[i] + forcing
+                for i in range(n):
+                    f[i] += h / 6.0 * (k[1, i] + 2.0 * k[2, i] + 2.0 * k[3, i] + k[4, i])
+            out[b, t] = f
+
+
+def lorenz96(
+    steps: int,
+    series: int = 1,
+    dims: int = 5,
+    forcing: float = 8.0,
+    dt: float = 0.01,
+    seed: int | np.random.Generator | None = 0,
+) -> np.ndarray:
+    """Lorenz's system of 1996, independent series from random starts.
+
+    ``f_i' = f_{i-1} (f_{i+1} - f_{i-2}) - f_i + F`` on a ring of `dims` values [1]_, each series
+    started at F + U(-0.5, 0.5); the start is the first sample and no transient is discarded.
+
+    Parameters
+    ----------
+    steps : int
+        Samples of every series.
+    series : int
+        Number of series; more of them leave the first ones as they were.
+    dims : int
+        At least 4.
+    forcing : float
+        F; chaotic at 8.
+    dt : float
+        Time between samples; integrated in steps of at most 0.0005.
+    seed : int, Generator or None
+
+    Returns
+    -------
+    array (series, steps, dims)
+
+    References
+    ----------
+    .. [1] E. N. Lorenz, "Predictability: a problem partly solved", ECMWF seminar, 1996.
+
+    Examples
+    --------
+    >>> lorenz96(400, series=3).shape
+    (3, 400, 5)
+    """
+    steps, series, dims = (
+        whole("steps", steps, 1),
+        whole("series", series, 1),
+        whole("dims", dims, 4),
+    )
+    _positive("dt", dt)
+    if not np.isfinite(forcing):
+        raise ValueError(f"forcing must be finite, got {forcing!r}")
+    start = forcing + np.random.default_rng(seed).uniform(-0.5, 0.5, (series, dims))
+    out = np.empty((series, steps, dims))
+    _integrate_lorenz96(start, out, float(forcing), float(dt), max(1, int(np.ceil(dt / 0.0005))))
+    return out

@@ -1,0 +1,205 @@
+"""Everything by name: load a dataset, list what there is, fetch and check files."""
+
+from difflib import get_close_matches
+from pathlib import Path
+from typing import NamedTuple
+
+from paralesn.datasets import files
+from paralesn.datasets.download import Wanted
+from paralesn.datasets.ett import ROWS, ett_file, load_ett
+from paralesn.datasets.mnist import load_mnist, mnist_files
+from paralesn.datasets.record import ClassificationDataset, Dataset
+from paralesn.datasets.tasks import TASKS
+from paralesn.datasets.ucr import SIZES, archive_names, load_ucr, spelled, ucr_files
+
+_UCR = {name.lower(): name for name in SIZES}
+_MNIST = ("smnist", "psmnist")
+NAMES = (*TASKS, *ROWS, *_UCR, *_MNIST)
+
+
+class Entry(NamedTuple):
+    """A row of `available`.
+
+    `source` is where the data come from: "generated", the folder that holds the files, or the
+    address they would be downloaded from.
+    """
+
+    name: str
+    kind: str
+    source: str
+    present: bool
+
+
+class FileCheck(NamedTuple):
+    """A row of `check`; `status` is "ok", "missing", "damaged" or "no sum recorded"."""
+
+    name: str
+    path: Path | None
+    status: str
+    expected: str | None
+    found: str | None
+
+
+def _resolve(name: str) -> str:
+    """Name in the catalogue, or ``ucr:Name`` for another dataset of the archive."""
+    if not isinstance(name, str):
+        raise TypeError(f"name must be a string, got {name!r}")
+    key = name.strip().lower()
+    if key in NAMES:
+        return key
+    if key.startswith("ucr:") and len(key) > 4:
+        archive = spelled(name.strip()[4:])
+        return archive.lower() if archive.lower() in NAMES else f"ucr:{archive}"
+    others = {one.lower(): f"ucr:{one}" for one in archive_names() if one not in SIZES}
+    if key in others:
+        return others[key]
+    known = {**dict(zip(NAMES, NAMES, strict=True)), **others}
+    near = [known[match] for match in get_close_matches(key, known, n=4)]
+    hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(NAMES)}"
+    raise ValueError(f"there is no dataset {name!r}; {hint} (ucr:Name loads any of the archive)")
+
+
+def _wanted(key: str) -> list[Wanted]:
+    """Files a dataset is made of; none if it is generated."""
+    if key in TASKS:
+        return []
+    if key in ROWS:
+        return [ett_file(key)]
+    if key in _MNIST:
+        return mnist_files()
+    return ucr_files(_UCR.get(key) or key.removeprefix("ucr:"))
+
+
+def load(name: str, seed: int | None = 0, download: bool = True) -> Dataset | ClassificationDataset:
+    """Load or generate a dataset.
+
+    Parameters
+    ----------
+    name : str
+        ``memcap ctxor5 ctxor10 sinmem10 sinmem20`` (memory), ``lz25 lz50 mg mg84 narma10 narma30
+        etth1 etth2 ettm1 ettm2`` (forecasting), ``lorenz63`` (closed loop), ``blink
+        faultdetectiona forda fordb starlightcurves smnist psmnist`` (classification), or
+        ``ucr:Name`` for any dataset of the UCR and UEA archives. The case does not matter.
+    seed : int or None
+        Decides what is generated, and the order of the pixels of ``psmnist``; no effect on other
+        files. None draws a seed, which `meta["seed"]` records.
+    download : bool
+        Whether to download files found neither in ``PARALESN_DATA`` nor in the cache.
+
+    Returns
+    -------
+    Dataset or ClassificationDataset
+
+    Notes
+    -----
+    The same seed gives the same series on every machine: generators use nothing but correctly
+    rounded operations, save for a final tanh or sine, whose last bit is the library's.
+
+    Examples
+    --------
+    >>> task = load("narma10", seed=1)
+    >>> task.train.inputs.shape, task.test.targets.shape, task.washout, task.metric
+    ((5000, 1), (2500, 1), 200, 'nrmse')
+    >>> load("narma11")
+    Traceback (most recent call last):
+    ValueError: there is no dataset 'narma11'; did you mean narma10...
+    """
+    key = _resolve(name)
+    if key in TASKS:
+        return TASKS[key].load(seed)
+    if key in ROWS:
+        return load_ett(key, download=download)
+    if key in _MNIST:
+        return load_mnist(permuted=key == "psmnist", seed=seed, download=download)
+    return load_ucr(_UCR.get(key) or key.removeprefix("ucr:"), download=download)
+
+
+def _kind(key: str) -> str:
+    """Kind of task."""
+    if key in TASKS:
+        return TASKS[key].kind
+    return "forecasting" if key in ROWS else "classification"
+
+
+def _entry(key: str) -> Entry:
+    """Row for one dataset."""
+    wanted = _wanted(key)
+    found = [one.find() for one in wanted]
+    present = None not in found
+    if not wanted:
+        source = "generated"
+    elif present and found[0] is not None:
+        source = str(found[0].parent)
+    else:
+        absent = (one for one, path in zip(wanted, found, strict=True) if path is None)
+        source = next(absent).url
+    return Entry(key, _kind(key), source, present)
+
+
+def available() -> list[Entry]:
+    """List the datasets `load` knows, and where each would come from.
+
+    Datasets of the archive besides the paper's are listed where their files are present.
+
+    Returns
+    -------
+    list of Entry
+        Named tuples of name, kind, source and present.
+
+    Examples
+    --------
+    >>> available()[0]
+    Entry(name='memcap', kind='memory', source='generated', present=True)
+    """
+    others = (_entry(f"ucr:{name}") for name in archive_names() if name not in SIZES)
+    return [*map(_entry, NAMES), *(entry for entry in others if entry.present)]
+
+
+def fetch(name: str) -> list[Path]:
+    """Make the files of a dataset present, downloading what is not.
+
+    Returns
+    -------
+    list of Path
+        Empty for what is generated.
+
+    Examples
+    --------
+    >>> fetch("memcap")
+    []
+    """
+    return [wanted.locate() for wanted in _wanted(_resolve(name))]
+
+
+def check(name: str) -> list[FileCheck]:
+    """Compare the files of a dataset with the recorded sums.
+
+    Sums are those of the decompressed content, so that any compression will do.
+
+    Returns
+    -------
+    list of FileCheck
+        Named tuples of name, path, status, expected and found; empty for what is generated.
+
+    Examples
+    --------
+    >>> check("memcap")
+    []
+    """
+    return [_checked(wanted) for wanted in _wanted(_resolve(name))]
+
+
+def _checked(wanted: Wanted) -> FileCheck:
+    """Row for one file."""
+    path = wanted.find()
+    if path is None:
+        name = wanted.places[0].rsplit("/")[-1]
+        return FileCheck(name, None, "missing", files.known_sums().get(name), None)
+    expected = files.recorded_sum(path)
+    try:
+        found = files.digest(path)
+    except files.DamagedFileError:
+        return FileCheck(path.name, path, "damaged", expected, None)
+    if expected is None:
+        return FileCheck(path.name, path, "no sum recorded", None, found)
+    return FileCheck(path.name, path, "ok" if found == expected else "damaged", expected, found)
