@@ -1,10 +1,13 @@
 """The command line: thin, it parses, calls and prints."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.progress import Progress
 from rich.table import Table
 
 app = typer.Typer(
@@ -42,7 +45,7 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="Fixes the result.")] = 0,
     out: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("demo.png"),
 ) -> None:
-    """Predict chaotic series with the estimators, beside a plain echo state network."""
+    """Predict chaotic series with the estimators, beside an echo state network."""
     from paralesn.experiments.demo import demonstrate, plot
 
     console = Console()
@@ -64,12 +67,105 @@ def demo(
         "times."
     )
     console.print(f"ReservoirClassifier: {result.accuracy:.0%} of noisy tones told apart.")
+    _picture(console, out, partial(plot, result))
+
+
+@app.command()
+def complexity(
+    out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("complexity"),
+    largest_dense: Annotated[
+        int | None, typer.Option(min=1, help="Most units of the ESN.", show_default="16384")
+    ] = None,
+    largest: Annotated[
+        int | None, typer.Option(min=1, help="Most units of the others.", show_default="131072")
+    ] = None,
+    longest: Annotated[
+        int | None, typer.Option(min=1, help="Most time steps.", show_default="1000000")
+    ] = None,
+    rounds: Annotated[
+        int | None, typer.Option(min=1, help="Medians are over so many.", show_default="5")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes, in seconds.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Measure everything anew.")] = False,
+) -> None:
+    """Measure time, memory and parameters of reservoirs by size and by length of the series."""
+    from paralesn.experiments.complexity import collect, read, settings
+    from paralesn.experiments.complexity_plot import plot
+    from paralesn.experiments.complexity_report import tables
+
+    console, path = Console(), _folder(out) / "complexity.json"
+    is_there = path.exists() and not fresh
     try:
-        plot(result, out)
+        if is_there:
+            read(path)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}; --fresh replaces it", param_hint="--out") from None
+    with Progress(console=console, transient=True) as progress:
+        bar = progress.add_task("starting", total=None)
+
+        def report(what: str, done: int, total: int) -> None:
+            progress.update(bar, description=what, completed=done, total=total)
+
+        wanted = settings(largest_dense, largest, longest, rounds, quick)
+        try:
+            record, taken = collect(wanted, path, fresh, report)
+        except RuntimeError as error:
+            console.print(f"{error}. What is finished is in {path}.", markup=False, soft_wrap=True)
+            raise typer.Exit(1) from None
+    for table in tables(record, taken):
+        console.print(table)
+    if is_there and not taken:
+        console.print(
+            f"What {path} held was measured with other versions, rounds or on another machine, and "
+            "was replaced."
+        )
+    console.print(f"Measurements: {path}", soft_wrap=True)
+    _picture(console, out / "complexity.png", partial(plot, record))
+
+
+@app.command()
+def universality(
+    out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("universality"),
+    seeds: Annotated[int, typer.Option(min=1, help="Reservoirs of each size.")] = 3,
+    quick: Annotated[bool, typer.Option("--quick", help="Few sizes, little data.")] = False,
+) -> None:
+    """Approximate a nonlinear filter with linear reservoirs and a perceptron."""
+    from paralesn.experiments.universality import approximate, plot, settings, table
+
+    console, path = Console(), _folder(out) / "universality.json"
+    with Progress(console=console, transient=True) as progress:
+        bar = progress.add_task("starting", total=None)
+
+        def report(what: str, done: int, total: int) -> None:
+            progress.update(bar, description=what, completed=done, total=total)
+
+        try:
+            record = approximate(settings(seeds, quick), path, report)
+        except ModuleNotFoundError as error:
+            console.print(str(error), markup=False, soft_wrap=True)
+            raise typer.Exit(1) from None
+    console.print(table(record))
+    console.print(f"Errors: {path}", soft_wrap=True)
+    _picture(console, out / "universality.png", partial(plot, record))
+
+
+def _folder(out: Path) -> Path:
+    """The folder, checked to be one or that it can be made."""
+    if not out.parent.is_dir():
+        raise typer.BadParameter(f"the folder {out.parent} does not exist", param_hint="--out")
+    if out.exists() and not out.is_dir():
+        raise typer.BadParameter(f"{out} is not a folder", param_hint="--out")
+    return out
+
+
+def _picture(console: Console, path: Path, draw: Callable[[Path], None]) -> None:
+    """Draw a picture if matplotlib is there, and say so."""
+    try:
+        draw(path)
     except ModuleNotFoundError as error:
         console.print(f"No picture: {error}. Install it with: pip install 'paralesn\\[plot]'")
         return
-    console.print(f"Picture: {out}")
+    console.print(f"Picture: {path}", soft_wrap=True)
 
 
 def main() -> None:

@@ -1,9 +1,11 @@
-"""The demonstration: the three estimators, beside a plain echo state network."""
+"""The demonstration: the three estimators, beside an echo state network."""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +14,8 @@ from paralesn.estimators.calibration import Forecast
 from paralesn.estimators.classifier import ReservoirClassifier
 from paralesn.estimators.forecaster import ReservoirForecaster
 from paralesn.estimators.regressor import ReservoirRegressor
-from paralesn.readouts.ridge import Ridge
+from paralesn.experiments.files import save_figure
+from paralesn.reservoirs.dense import ESN
 from paralesn.reservoirs.diagonal import ParalESN
 
 WASHOUT = 200
@@ -45,24 +48,6 @@ class Demonstration:
     accuracy: float
 
 
-def echo_state_loop(x: np.ndarray, w: np.ndarray, w_in: np.ndarray, tau: float) -> np.ndarray:
-    """States of a plain leaky echo state network, one NumPy step after the other."""
-    states = np.empty((len(x), len(w)))
-    h = np.zeros(len(w))
-    for t in range(len(x)):
-        h = (1 - tau) * h + tau * np.tanh(w @ h + w_in @ x[t])
-        states[t] = h
-    return states
-
-
-def echo_state_weights(units: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Recurrent matrix of spectral radius 0.9 and input weights, both uniform."""
-    rng = np.random.default_rng(seed)
-    w = rng.uniform(-1, 1, (units, units))
-    w *= 0.9 / np.abs(np.linalg.eigvals(w)).max()
-    return w, rng.uniform(-1, 1, (units, features))
-
-
 def demonstrate(
     units: int = 128, steps: int = 10_000, horizon: int = 84, seed: int = 0
 ) -> Demonstration:
@@ -73,23 +58,16 @@ def demonstrate(
     reservoir = ParalESN(
         units=units, theta=(0.0, np.pi / 4), tau=TAU, bias_scale=0.1, mix_scale=1.0, seed=seed
     )
-    model = ReservoirRegressor(reservoir, washout=WASHOUT)
-    model.fit(x[:half], y[:half])  # compile, or load what was compiled
+    esn = ESN(units=units, tau=TAU, seed=seed)
 
-    def ours() -> np.ndarray:
-        model.fit(x[:half], y[:half])
+    def predict(reservoir: Any) -> np.ndarray:
+        model = ReservoirRegressor(reservoir, washout=WASHOUT).fit(x[:half], y[:half])
         return np.asarray(model.predict(x[half:], state=model.state_))
-
-    w, w_in = echo_state_weights(units, 1, seed)
-
-    def theirs() -> np.ndarray:
-        states = echo_state_loop(x, w, w_in, TAU)
-        return Ridge().fit(states[WASHOUT:half], y[WASHOUT:half]).predict(states[half:])
 
     forecast, lorenz, valid_time = _forecast(seed)
     return Demonstration(
-        paralesn=_evaluate("ParalESN", ours, y[half:]),
-        esn=_evaluate("echo state network", theirs, y[half:]),
+        paralesn=_evaluate("ParalESN", partial(predict, reservoir), y[half:]),
+        esn=_evaluate("ESN", partial(predict, esn), y[half:]),
         target=y[half:],
         horizon=horizon,
         units=units,
@@ -102,7 +80,7 @@ def demonstrate(
 
 def _evaluate(name: str, predict: Callable[[], np.ndarray], target: np.ndarray) -> Outcome:
     """Median time of fitting and predicting, and the error of the prediction."""
-    seconds, prediction = [], np.empty(0)
+    seconds, prediction = [], predict()  # compile, or load what was compiled
     for _ in range(5):
         start = time.perf_counter()
         prediction = predict()
@@ -174,10 +152,7 @@ def plot(result: Demonstration, path: Path, shown: int = 600) -> None:
     below.set_ylabel("x")
     below.margins(x=0.01, y=0.15)
     below.legend(loc="upper left", ncols=3, fontsize="small")
-    unfinished = path.with_name(f".{path.name}.part")
     try:
-        figure.savefig(unfinished, dpi=120, format="png")
-        unfinished.replace(path)
+        save_figure(figure, path)
     finally:
         plt.close(figure)
-        unfinished.unlink(missing_ok=True)

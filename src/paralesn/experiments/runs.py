@@ -1,0 +1,89 @@
+"""Chosen configurations run with many seeds: one record each, those on record not again."""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from paralesn.experiments import evaluate, records
+from paralesn.experiments.catalogue import models
+from paralesn.experiments.records import Record
+from paralesn.experiments.search import Tuned, _one_thread
+
+
+def identity(record: Record) -> str:
+    """What makes a run the same run."""
+    names = ("task", "model", "space", "seed", "configuration", "alpha", "units")
+    return json.dumps([record[name] for name in names], sort_keys=True)
+
+
+def plan(chosen: Sequence[Tuned], seeds: int) -> list[Record]:
+    """The runs wanted, without their results."""
+    return [
+        {
+            "kind": "regression",
+            "task": one.task,
+            "model": one.model,
+            "space": one.space,
+            "seed": seed,
+            "units": evaluate.UNITS,
+            "configuration": one.configuration,
+            "alpha": one.alpha,
+        }
+        for one in chosen
+        for seed in range(seeds)
+    ]
+
+
+def known(path: Path) -> dict[str, Record]:
+    """Runs on record, by what they are; of several the last."""
+    return {
+        identity(record): record
+        for record in records.read(path)
+        if record.get("kind") == "regression"
+    }
+
+
+def carry_out(wanted: Record, path: Path) -> Record:
+    """Do one run and put it on record."""
+    reservoir = evaluate.build(models()[wanted["model"]], wanted["configuration"], wanted["seed"])
+    outcome = evaluate.measure(wanted["task"], reservoir, wanted["alpha"], wanted["seed"])
+    done = wanted | {
+        "metric": outcome.metric,
+        "metrics": outcome.metrics,
+        "seconds": outcome.seconds,
+        "parameters": reservoir.n_parameters_,
+        **records.surroundings(),
+    }
+    records.append(path, done)
+    return done
+
+
+def run(
+    wanted: Iterable[Record], path: Path, jobs: int, progress: Callable[[], Any] | None = None
+) -> list[Record]:
+    """Results of all runs wanted, from the records where they are there."""
+    there = known(path)
+    wanted = list(wanted)
+    missing = [one for one in wanted if identity(one) not in there]
+    if missing and jobs > 1:
+        context = get_context("spawn")
+        with ProcessPoolExecutor(jobs, mp_context=context, initializer=_one_thread) as pool:
+            pending = [pool.submit(carry_out, one, path) for one in missing]
+            try:
+                for future in as_completed(pending):
+                    done = future.result()
+                    there[identity(done)] = done
+                    if progress is not None:
+                        progress()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+    else:
+        for one in missing:
+            there[identity(one)] = carry_out(one, path)
+            if progress is not None:
+                progress()
+    return [there[identity(one)] for one in wanted]

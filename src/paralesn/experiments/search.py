@@ -1,0 +1,231 @@
+"""The search for configurations: Bayesian, resumable, by many workers, judged on validation data.
+
+A study is a task, a model and a space. Its trials live in an Optuna storage: a file of its own by
+default, or whatever a storage URL names, which any number of machines may share. What was finished
+is never repeated: a study goes on where it stands, and a configuration drawn twice takes its
+earlier result.
+"""
+
+import time
+import warnings
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.linalg import LinAlgError
+
+from paralesn.experiments import evaluate, spaces
+from paralesn.experiments.catalogue import models, tasks
+
+if TYPE_CHECKING:
+    from optuna import Study, Trial
+
+FIRST_SEED = 1000  # of data and reservoirs in searches; runs that are reported begin at zero
+SEEDS = 3  # that a configuration is judged by, unless it is given up before
+FINALISTS = 6  # best configurations, judged again
+FINAL_SEEDS = 6  # by as many further seeds
+_HOPELESS = 1e12  # loss of what cannot be computed
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When a study is done: after so many finished trials, or so many seconds of a worker."""
+
+    trials: int = 200
+    seconds: float = float("inf")
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The configuration a study chose, and what is known of how it was found."""
+
+    task: str
+    model: str
+    space: str
+    configuration: dict[str, Any]
+    alpha: float
+    validation: float  # the metric, mean over the seeds of the final
+    trials: int
+    seconds: float
+    seeds: int
+
+
+def open_study(task: str, model: str, space: str, storage: str) -> "Study":
+    """Open a study, or begin it. `storage` is a folder, or an Optuna storage URL."""
+    import optuna
+    from optuna.storages.journal import JournalFileBackend
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    name = f"{task}, {model}, {space} space"
+    place: Any = storage
+    if "://" not in storage:
+        folder = Path(storage)
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / f"{task}--{model.replace(' ', '_')}--{space}.log"
+        place = optuna.storages.JournalStorage(JournalFileBackend(str(file)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        return optuna.create_study(
+            study_name=name,
+            storage=place,
+            load_if_exists=True,
+            direction="minimize",
+            sampler=optuna.samplers.TPESampler(multivariate=True, n_startup_trials=24),
+            # Only what is among the better half so far deserves another seed.
+            pruner=optuna.pruners.PercentilePruner(50.0, n_startup_trials=8),
+        )
+
+
+def finished(study: "Study") -> int:
+    """Number of trials that are done, or were given up."""
+    from optuna.trial import TrialState
+
+    done = (TrialState.COMPLETE, TrialState.PRUNED)
+    return len(study.get_trials(deepcopy=False, states=done))
+
+
+def work(task: str, model: str, space: str, storage: str, budget: Budget) -> None:
+    """Do trials of a study until its budget is spent. Several workers may do so at once."""
+    study = open_study(task, model, space, storage)
+    penalties = spaces.alphas(space)
+    begin = time.monotonic()
+    while finished(study) < budget.trials and time.monotonic() - begin < budget.seconds:
+        study.optimize(
+            lambda trial: _objective(trial, study, task, model, space, penalties), n_trials=1
+        )
+    if "tuned" not in study.user_attrs or study.user_attrs["tuned"]["trials"] < finished(study):
+        study.set_user_attr("tuned", asdict(_final(study, task, model, space, penalties)))
+
+
+def _objective(
+    trial: "Trial",
+    study: "Study",
+    task: str,
+    model: str,
+    space: str,
+    penalties: Sequence[float],
+) -> float:
+    """Mean validation loss over seeds, of the best penalty."""
+    import optuna
+
+    start = time.monotonic()
+    configuration = spaces.suggest(trial, models()[model], space)
+    trial.set_user_attr("configuration", configuration)
+    complete = (optuna.trial.TrialState.COMPLETE,)
+    for other in study.get_trials(deepcopy=False, states=complete):
+        if other.params == trial.params:
+            trial.set_user_attr("alpha", other.user_attrs["alpha"])
+            return float(other.value)  # type: ignore[arg-type]
+    total = np.zeros(len(penalties))
+    value = _HOPELESS
+    for i in range(SEEDS):
+        total += losses(task, model, configuration, penalties, FIRST_SEED + i)
+        best = int(total.argmin())
+        value = float(total[best]) / (i + 1)
+        trial.report(value, i)
+        trial.set_user_attr("alpha", penalties[best])
+        trial.set_user_attr("seconds", time.monotonic() - start)
+        if i + 1 < SEEDS and trial.should_prune():
+            raise optuna.TrialPruned
+    return value
+
+
+def losses(
+    task: str,
+    model: str,
+    configuration: dict[str, Any],
+    penalties: Sequence[float],
+    seed: int,
+) -> np.ndarray:
+    """Validation loss of every penalty with one seed of data and reservoir."""
+    reservoir = evaluate.build(models()[model], configuration, seed)
+    try:
+        with np.errstate(all="ignore"):
+            scores = evaluate.validate(task, reservoir, penalties, seed)
+    except (LinAlgError, FloatingPointError, ValueError):  # states without variance, overflow
+        return np.full(len(penalties), _HOPELESS)
+    found = np.array([tasks()[task].loss(float(score)) for score in scores])
+    return np.where(np.isfinite(found), found, _HOPELESS)
+
+
+def _final(study: "Study", task: str, model: str, space: str, penalties: Sequence[float]) -> Tuned:
+    """Judge the best configurations again with further seeds, and choose among them."""
+    from optuna.trial import TrialState
+
+    complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    ranked = sorted(complete, key=lambda trial: trial.value or 0.0)
+    best: tuple[float, Any, float] | None = None
+    seen: list[Any] = []
+    for trial in ranked:
+        configuration = trial.user_attrs["configuration"]
+        if configuration in seen:
+            continue
+        seen.append(configuration)
+        seeds = range(FIRST_SEED, FIRST_SEED + SEEDS + FINAL_SEEDS)
+        total = sum(losses(task, model, configuration, penalties, seed) for seed in seeds)
+        mean = np.asarray(total) / (SEEDS + FINAL_SEEDS)
+        place = int(mean.argmin())
+        if best is None or mean[place] < best[0]:
+            best = float(mean[place]), configuration, penalties[place]
+        if len(seen) == FINALISTS:
+            break
+    if best is None:
+        raise RuntimeError(f"no trial of {study.study_name} was completed: give it more time")
+    times = [trial.user_attrs.get("seconds", 0.0) for trial in study.get_trials(deepcopy=False)]
+    return Tuned(
+        task=task,
+        model=model,
+        space=space,
+        configuration=best[1],
+        alpha=best[2],
+        validation=tasks()[task].loss(best[0]),  # its own inverse
+        trials=finished(study),
+        seconds=round(sum(times), 1),
+        seeds=SEEDS + FINAL_SEEDS,
+    )
+
+
+def tuned(task: str, model: str, space: str, storage: str) -> Tuned | None:
+    """What a study chose, if it is done."""
+    found = open_study(task, model, space, storage).user_attrs.get("tuned")
+    return None if found is None else Tuned(**found)
+
+
+def search(
+    wanted: Sequence[tuple[str, str, str]],
+    storage: str,
+    budget: Budget,
+    jobs: int,
+    progress: Any = None,
+) -> None:
+    """Do studies (task, model, space) with `jobs` processes; spare ones join in on the last ones.
+
+    `progress` is called with a study each time a worker is done with it.
+    """
+    each = max(1, jobs // max(1, len(wanted)))
+    context = get_context("spawn")  # threads of this process do not survive a fork
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_one_thread) as pool:
+        pending = {
+            pool.submit(work, *study, storage, budget): study
+            for study in wanted
+            for _ in range(each)
+        }
+        try:
+            for future in as_completed(pending):
+                future.result()
+                if progress is not None:
+                    progress(pending[future])
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _one_thread() -> None:
+    """Keep BLAS of a worker on one thread: the workers share the cores."""
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)

@@ -1,0 +1,230 @@
+"""Tables of the regression results: in the paper's layout, as rows for machines, CSV and LaTeX."""
+
+import csv
+import io
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+
+from paralesn.experiments.catalogue import Published, Task, published, tasks
+from paralesn.experiments.records import Record
+
+MAIN = ("ESN", "ESN (deep)", "ParalESN", "ParalESN (deep)")
+# The paper's tables: title, group of tasks, models.
+TABLES = {
+    "memory": ("Memory-based tasks", "memory", MAIN),
+    "forecasting": ("Forecasting tasks", "forecasting", MAIN),
+    "real-memory": (
+        "Complex and real-valued, memory", "memory",
+        ("rParalESN", "rParalESN (deep)", "ParalESN", "ParalESN (deep)"),
+    ),
+    "real-forecasting": (
+        "Complex and real-valued, forecasting", "forecasting",
+        ("rParalESN", "rParalESN (deep)", "ParalESN", "ParalESN (deep)"),
+    ),
+    "structured-memory": (
+        "Structured reservoirs, memory", "memory", ("ESN", "SCR", "Structured RC", "ParalESN"),
+    ),
+    "structured": (
+        "Structured reservoirs, forecasting", "forecasting",
+        ("ESN", "SCR", "Structured RC", "ParalESN"),
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A model's result on a task, beside the paper's."""
+
+    task: Task
+    model: str
+    metric: str
+    mean: float
+    std: float
+    seeds: int
+    seconds: float
+    metrics: dict[str, float]
+    space: str
+    paper: Published | None
+
+    @property
+    def verdict(self) -> str:
+        """Whether we do better than the paper, as well as it prints, or worse."""
+        if self.paper is None:
+            return ""
+        ours, theirs = self.task.loss(self.mean), self.task.loss(self.paper.mean)
+        if ours < theirs:
+            return "win"
+        # the paper rounds to a digit after the point of what it prints
+        return "even" if ours <= theirs + 0.05 * self.task.scale else "loss"
+
+    @property
+    def difference(self) -> float:
+        """Relative difference to the paper's figure."""
+        return np.nan if self.paper is None else (self.mean - self.paper.mean) / self.paper.mean
+
+
+def cells(results: Iterable[tuple[str, Record]]) -> dict[tuple[str, str], Cell]:
+    """Mean and standard deviation over seeds, by task and row; `results` pairs rows and records."""
+    grouped: dict[tuple[str, str], list[Record]] = defaultdict(list)
+    for row, record in results:
+        grouped[record["task"], row].append(record)
+    found = {}
+    for (name, row), group in grouped.items():
+        metric = group[0]["metric"]
+        names = group[0]["metrics"]
+        values = np.array([record["metrics"][metric] for record in group])
+        found[name, row] = Cell(
+            task=tasks()[name],
+            model=row,
+            metric=metric,
+            mean=float(values.mean()),
+            std=float(values.std()),
+            seeds=len(group),
+            seconds=float(np.median([record["seconds"] for record in group])),
+            metrics={n: float(np.mean([record["metrics"][n] for record in group])) for n in names},
+            space=group[0]["space"],
+            paper=published(name, row.removesuffix(" [paper space]")),
+        )
+    return found
+
+
+def rows(found: Iterable[Cell]) -> list[dict[str, Any]]:
+    """One object per task and model, for machines."""
+    return [
+        {
+            "task": cell.task.name,
+            "model": cell.model,
+            "metric": cell.metric,
+            "mean": cell.mean,
+            "std": cell.std,
+            "seeds": cell.seeds,
+            "paper": None if cell.paper is None else cell.paper.mean,
+            "paper_std": None if cell.paper is None else cell.paper.std,
+            "seconds": cell.seconds,
+            "space": cell.space,
+            "metrics": cell.metrics,
+        }
+        for cell in found
+    ]
+
+
+def as_csv(found: Iterable[Cell]) -> str:
+    """All cells as comma-separated values."""
+    text = io.StringIO()
+    names = ("task", "model", "metric", "mean", "std", "seeds", "paper", "paper_std", "seconds",
+             "space")  # fmt: skip
+    writer = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows(found))
+    return text.getvalue()
+
+
+def _columns(found: dict[tuple[str, str], Cell], group: str, models: Sequence[str]) -> list[Task]:
+    """Tasks of a group for which one of the models has a result."""
+    return [
+        task
+        for task in tasks().values()
+        if task.group == group and any((task.name, model) in found for model in models)
+    ]
+
+
+def _heading(task: Task) -> str:
+    power = "" if task.scale == 1 else f" x{task.scale:g}"
+    return f"{'↑' if task.better == 'higher' else '↓'} {task.title}{power}"
+
+
+def best(found: dict[tuple[str, str], Cell], task: Task, models: Sequence[str]) -> str | None:
+    """The model with the best mean."""
+    there = [found[task.name, model] for model in models if (task.name, model) in found]
+    return min(there, key=lambda cell: task.loss(cell.mean)).model if there else None
+
+
+def as_rich(found: dict[tuple[str, str], Cell], name: str) -> Table | None:
+    """A table of the paper for the terminal: our mean and std, the paper's, and who wins."""
+    title, group, models = TABLES[name]
+    columns = _columns(found, group, models)
+    if not columns:
+        return None
+    table = Table(title=title, title_justify="left", show_lines=True)
+    table.add_column("model")
+    for task in columns:
+        table.add_column(_heading(task), justify="right")
+    for row in (name for model in models for name in (model, f"{model} [paper space]")):
+        if not any((task.name, row) in found for task in columns):
+            continue
+        texts = []
+        for task in columns:
+            cell = found.get((task.name, row))
+            texts.append(Text("-") if cell is None else _text(cell, best(found, task, models)))
+        table.add_row(Text(row), *texts)
+    return table
+
+
+_STYLES = {"win": "green", "loss": "red", "even": "yellow", "": ""}
+
+
+def _text(cell: Cell, winner: str | None) -> Text:
+    """Ours over the paper's."""
+    scale = cell.task.scale
+    ours = f"{cell.mean / scale:.2f} ±{cell.std / scale:.2f}"
+    text = Text(ours, style="bold" if cell.model == winner else "")
+    if cell.paper is not None:
+        sign = {"win": "✓", "even": "=", "loss": "✗"}[cell.verdict]
+        theirs = f"\n({cell.paper.mean / scale:.1f}) {cell.difference:+.0%} {sign}"
+        text.append(theirs, style=_STYLES[cell.verdict])
+    return text
+
+
+def as_latex(found: dict[tuple[str, str], Cell], name: str) -> str:
+    """A table of the paper as LaTeX (booktabs), the best of each column in bold."""
+    title, group, models = TABLES[name]
+    columns = _columns(found, group, models)
+    head = " & ".join(
+        (r"$\uparrow$ " if t.better == "higher" else r"$\downarrow$ ") + t.title
+        + ("" if t.scale == 1 else rf" ($\cdot 10^{{{round(np.log10(t.scale))}}}$)")
+        for t in columns
+    )  # fmt: skip
+    lines = [
+        "% " + title,
+        r"\begin{tabular}{l" + "c" * len(columns) + "}",
+        r"\toprule",
+        f"Model & {head} " + r"\\",
+        r"\midrule",
+    ]
+    for model in models:
+        entries = []
+        for task in columns:
+            cell = found.get((task.name, model))
+            if cell is None:
+                entries.append("--")
+                continue
+            number = f"{cell.mean / task.scale:.2f}_{{\\pm {cell.std / task.scale:.2f}}}"
+            bold = best(found, task, models) == model
+            entries.append(rf"$\mathbf{{{number}}}$" if bold else f"${number}$")
+        lines.append(f"{model} & " + " & ".join(entries) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def times(found: dict[tuple[str, str], Cell], models: Sequence[str]) -> Table:
+    """Seconds of training per task, and the ratio to the shallow ESN's."""
+    table = Table(title="Seconds of training (ratio to ESN)", title_justify="left")
+    table.add_column("task")
+    for model in models:
+        table.add_column(model, justify="right")
+    for task in tasks().values():
+        there = [found.get((task.name, model)) for model in models]
+        if not any(there):
+            continue
+        base = found.get((task.name, "ESN"))
+        texts = []
+        for cell in there:
+            ratio = f" ({cell.seconds / base.seconds:.2f})" if cell and base else ""
+            texts.append(f"{cell.seconds:.3g}{ratio}" if cell else "-")
+        table.add_row(task.title, *texts)
+    return table
