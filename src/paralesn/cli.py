@@ -61,7 +61,7 @@ def demo(
         table.add_row(outcome.name, f"{outcome.error:.4f}", f"{outcome.seconds * 1e3:.1f} ms")
     console.print(table)
     ratio = result.esn.seconds / result.paralesn.seconds
-    console.print(f"ReservoirRegressor was {ratio:.0f} times faster.")
+    console.print(f"ParalESN was {ratio:.1f} times faster.")
     console.print(
         f"ReservoirForecaster: Lorenz-63 in closed loop, good for {result.valid_time:.1f} Lyapunov "
         "times."
