@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from paralesn.engines.barrier import meet
 from paralesn.engines.compiler import called, inlined, kernel
 from paralesn.engines.hadamard import walsh_hadamard
 from paralesn.engines.product import LINE, add_products, pack_panels
@@ -238,25 +239,38 @@ def _advance(layer, units, x, h, new, drive, carried, scratch, first, stop):
 
 
 @kernel
-def advance_part(
+def run_cut(
     kinds, numbers, recurrent, recurrent_columns, signs, inputs, single, branch, branch_columns,
-    bias,
-    units, x, h, new, drive, carried, first, stop,
+    bias, source, start, column, features, steps, both, drive, carried, out, to, out_column,
+    everything, units, counter, rank, count,
 ):  # fmt: skip
-    """One step of some series, for the units of some panels: see `_advance`."""
+    """Run one series on several threads at the same time, each with panels of its own.
+
+    The first arguments are `Parameters`; source, column, features, out, out_column and everything
+    are as in `run_together`. Besides:
+
+    start, to, steps          first row in the source and in the output, and how many
+    both (2, 1, P * lanes)    states before and after a step, which change places with every step
+    drive, carried (1, P * lanes)
+    counter (1,)              where the threads meet after every step
+    rank, count               which of how many threads this is
+    """
     layer = Parameters(
-        kinds,
-        numbers,
-        recurrent,
-        recurrent_columns,
-        signs,
-        inputs,
-        single,
-        branch,
-        branch_columns,
+        kinds, numbers, recurrent, recurrent_columns, signs, inputs, single, branch, branch_columns,
         bias,
-    )
-    _advance(layer, units, x, h, new, drive, carried, bias, first, stop)
+    )  # fmt: skip
+    panels, lanes = inputs.shape[0], inputs.shape[2]
+    first, stop = panels * rank // count, panels * (rank + 1) // count
+    a, e = first * lanes, min(stop * lanes, units)
+    x = np.empty((1, features), bias.dtype)
+    for t in range(steps):
+        h, new = both[t % 2], both[(t + 1) % 2]
+        _copy(source[start + t, column : column + features], x[0])
+        _advance(layer, units, x, h, new, drive, carried, bias, first, stop)
+        if everything or t == steps - 1:
+            row = to + t if everything else to
+            _copy(new[0, a:e], out[row, out_column + a :])
+        meet(counter, (t + 1) * count)
 
 
 @kernel

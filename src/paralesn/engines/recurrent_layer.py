@@ -1,24 +1,25 @@
 """A recurrent layer packed for its kernel, and how threads share it out."""
 
-from itertools import pairwise
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from paralesn.engines import threads
+from paralesn.engines.memory import empty
 from paralesn.engines.place import Place
 from paralesn.engines.recurrent import (
     KINDS,
     Parameters,
-    advance_part,
     pack_parameters,
+    run_cut,
     run_together,
 )
 
 _DENSE_ROWS = 48  # series for which a matrix is read once
 _OTHER_ROWS = 4
 _LEAST_WORK = 1 << 17  # multiplications worth a task of their own: some ten microseconds
-_LEAST_STEP = 1 << 20  # multiplications worth sharing out a single step among threads
+_LEAST_STEP = 1 << 13  # multiplications worth sharing out a single step among threads
 
 
 class PackedRecurrent(NamedTuple):
@@ -49,7 +50,7 @@ class PackedRecurrent(NamedTuple):
         if not shareable:
             workers = 1
         elif count < workers and self.work * count >= _LEAST_STEP and self._can_be_cut():
-            self._run_steps(source, features, steps, before, after, target, everything, workers)
+            self._run_cut(source, features, steps, before, after, target, everything, workers)
             return
         order = _ONE if count == 1 else np.argsort(-steps, kind="stable")
         size = min(self.together, -(-count // workers))
@@ -69,7 +70,7 @@ class PackedRecurrent(NamedTuple):
         can_be = {"dense", "sparse"}
         return recurrent in can_be and inputs == "dense" and branch in can_be | {"identity"}
 
-    def _run_steps(
+    def _run_cut(
         self,
         source: Place,
         features: int,
@@ -80,26 +81,20 @@ class PackedRecurrent(NamedTuple):
         everything: bool,
         workers: int,
     ) -> None:
-        """Few series and a large matrix: threads share out the units of every single step."""
-        units, panels = self.units, self.parameters.inputs.shape[0]
-        parts = list(pairwise(panels * i // workers for i in range(workers + 1)))
-        h, new, drive, carried = np.zeros((4, 1, self.parameters.bias.size), before.dtype)
-        x = np.empty((1, features), before.dtype)
-
-        def advance(part: tuple[int, int]) -> None:
-            advance_part(*self.parameters, units, x, h, new, drive, carried, *part)
-
+        """Few series: threads share out the units, and meet after every single step."""
+        units, width = self.units, self.parameters.bias.size
         for b in range(steps.size):
-            h[0, :units] = before[b]
-            first, to = int(source.rows[b]), int(target.rows[b])
-            for t in range(int(steps[b])):
-                x[0] = source.array[first + t, source.column : source.column + features]
-                threads.for_each(advance, parts, workers)
-                h, new = new, h
-                if everything or t == steps[b] - 1:
-                    row = to + t if everything else to
-                    target.array[row, target.column : target.column + units] = h[0, :units]
-            after[b] = h[0, :units]
+            buffers = empty((4, width), before.dtype)
+            buffers[:] = 0.0
+            buffers[0, :units] = before[b]
+            both, drive, carried = buffers[:2, None], buffers[2:3], buffers[3:]
+            call = (
+                *self.parameters, source.array, source.rows[b], source.column, features, steps[b],
+                both, drive, carried, target.array, target.rows[b], target.column, everything,
+                units, np.zeros(1, np.int64),
+            )  # fmt: skip
+            threads.together(partial(run_cut, *call), workers)
+            after[b] = both[steps[b] % 2, 0, :units]
 
 
 _ONE = np.zeros(1, np.int64)

@@ -17,6 +17,7 @@ import numba
 from paralesn.engines.process import PerProcess
 
 Item = TypeVar("Item")
+_AN_INSTANT = 1e-3  # seconds to wait for workers that are to run at the same time
 
 
 class _Shared:
@@ -115,6 +116,46 @@ def for_each(function: Callable[[Item], None], items: Sequence[Item], threads: i
         with turn:
             closed = True
         errors = [error for error in (outcomes.get() for _ in range(helping)) if error]
+    if errors:
+        raise errors[0]
+
+
+def together(function: Callable[[int, int], None], threads: int) -> None:
+    """Call ``function(rank, count)`` on several threads at the same time, so that they may meet.
+
+    `count` is the caller and those workers, at most ``threads - 1``, that came within an instant:
+    whoever is counted does run, so that waiting for each other inside `function` is safe.
+    """
+    changed = threading.Condition()
+    ranks: list[int] = []
+    count = 0  # of all who take part, once that is settled
+    outcomes: SimpleQueue[BaseException | None] = SimpleQueue()
+
+    def help_out() -> None:
+        with changed:
+            if count:  # too late: the others have begun
+                return
+            ranks.append(rank := len(ranks) + 1)
+            changed.notify_all()
+            while not count:
+                changed.wait()
+        try:
+            function(rank, count)
+        except BaseException as error:
+            outcomes.put(error)
+        else:
+            outcomes.put(None)
+
+    if threads > 1:
+        _call_for_help(help_out, threads - 1)
+    with changed:
+        changed.wait_for(lambda: len(ranks) >= threads - 1, timeout=_AN_INSTANT)
+        count = len(ranks) + 1
+        changed.notify_all()
+    try:
+        function(0, count)
+    finally:
+        errors = [error for error in (outcomes.get() for _ in ranks) if error]
     if errors:
         raise errors[0]
 

@@ -228,3 +228,15 @@ def times(found: dict[tuple[str, str], Cell], models: Sequence[str]) -> Table:
             texts.append(f"{cell.seconds:.3g}{ratio}" if cell else "-")
         table.add_row(task.title, *texts)
     return table
+
+
+def summary(found: dict[tuple[str, str], Cell]) -> list[str]:
+    """How often each row does better than, as well as, and worse than the paper."""
+    counted: dict[str, dict[str, int]] = defaultdict(lambda: {"win": 0, "even": 0, "loss": 0})
+    for (_, row), cell in found.items():
+        if cell.verdict:
+            counted[row][cell.verdict] += 1
+    return [
+        f"{row}: better than the paper in {n['win']}, even in {n['even']}, worse in {n['loss']}"
+        for row, n in counted.items()
+    ]

@@ -1,6 +1,5 @@
-"""The command line: thin, it parses, calls and prints."""
+"""Commands that measure and show: demo, complexity, universality."""
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -10,29 +9,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-app = typer.Typer(
-    name="paralesn",
-    help="Parallel echo state networks: reservoir computing at memory speed.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
-
-
-def _version(asked: bool) -> None:
-    if asked:
-        from paralesn import __version__
-
-        typer.echo(f"paralesn {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
-) -> None:
-    pass
+from paralesn.cli.shared import app, folder, picture
 
 
 @app.command()
@@ -67,7 +44,7 @@ def demo(
         "times."
     )
     console.print(f"ReservoirClassifier: {result.accuracy:.0%} of noisy tones told apart.")
-    _picture(console, out, partial(plot, result))
+    picture(console, out, partial(plot, result))
 
 
 @app.command()
@@ -93,7 +70,7 @@ def complexity(
     from paralesn.experiments.complexity_plot import plot
     from paralesn.experiments.complexity_report import tables
 
-    console, path = Console(), _folder(out) / "complexity.json"
+    console, path = Console(), folder(out) / "complexity.json"
     is_there = path.exists() and not fresh
     try:
         if is_there:
@@ -120,7 +97,7 @@ def complexity(
             "was replaced."
         )
     console.print(f"Measurements: {path}", soft_wrap=True)
-    _picture(console, out / "complexity.png", partial(plot, record))
+    picture(console, out / "complexity.png", partial(plot, record))
 
 
 @app.command()
@@ -132,7 +109,7 @@ def universality(
     """Approximate a nonlinear filter with linear reservoirs and a perceptron."""
     from paralesn.experiments.universality import approximate, plot, settings, table
 
-    console, path = Console(), _folder(out) / "universality.json"
+    console, path = Console(), folder(out) / "universality.json"
     with Progress(console=console, transient=True) as progress:
         bar = progress.add_task("starting", total=None)
 
@@ -146,31 +123,4 @@ def universality(
             raise typer.Exit(1) from None
     console.print(table(record))
     console.print(f"Errors: {path}", soft_wrap=True)
-    _picture(console, out / "universality.png", partial(plot, record))
-
-
-def _folder(out: Path) -> Path:
-    """The folder, checked to be one or that it can be made."""
-    if not out.parent.is_dir():
-        raise typer.BadParameter(f"the folder {out.parent} does not exist", param_hint="--out")
-    if out.exists() and not out.is_dir():
-        raise typer.BadParameter(f"{out} is not a folder", param_hint="--out")
-    return out
-
-
-def _picture(console: Console, path: Path, draw: Callable[[Path], None]) -> None:
-    """Draw a picture if matplotlib is there, and say so."""
-    try:
-        draw(path)
-    except ModuleNotFoundError as error:
-        console.print(f"No picture: {error}. Install it with: pip install 'paralesn\\[plot]'")
-        return
-    console.print(f"Picture: {path}", soft_wrap=True)
-
-
-def main() -> None:
-    """Entry point of the `paralesn` command."""
-    try:
-        app()
-    except KeyboardInterrupt:
-        raise SystemExit(130) from None
+    picture(console, out / "universality.png", partial(plot, record))
