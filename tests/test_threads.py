@@ -12,6 +12,8 @@ from threadpoolctl import threadpool_info
 
 import paralesn as pe
 from paralesn.engines import blas, threads
+from paralesn.engines.barrier import meet
+from paralesn.engines.compiler import kernel
 
 X = np.random.default_rng(0).normal(size=(8, 4000, 1))
 
@@ -144,3 +146,51 @@ def test_blas_gets_its_threads_back():
     with pytest.raises(ZeroDivisionError), blas.single_threaded_blas():
         raise ZeroDivisionError
     assert blas_threads() == before
+
+
+# -- at the same time ------------------------------------------------------------------------------
+
+
+@kernel
+def _take_turns(counter, seen, rank, count):
+    """Each thread reads in every round what the next one wrote in the round before."""
+    for t in range(200):
+        other = seen[(t % 2), (rank + 1) % count]
+        seen[((t + 1) % 2), rank] = other + 1
+        meet(counter, (t + 1) * count)
+
+
+@pytest.mark.parametrize("wanted", [1, 2, 3, 5])
+def test_threads_meet_after_every_round(wanted):
+    counter, seen = np.zeros(1, np.int64), np.zeros((2, 8), np.int64)
+    counts = set()
+
+    def work(rank, count):
+        counts.add(count)
+        _take_turns(counter, seen, rank, count)
+
+    threads.together(work, wanted)
+    (count,) = counts  # all agree on how many they are
+    assert 1 <= count <= wanted
+    assert (seen[0, :count] == 200).all()
+
+
+def test_busy_workers_are_not_waited_for():
+    """Called from inside a parallel loop, where no worker is free."""
+    counter = [np.zeros(1, np.int64) for _ in range(6)]
+    seen = [np.zeros((2, 8), np.int64) for _ in range(6)]
+
+    def one(i):
+        threads.together(lambda rank, count: _take_turns(counter[i], seen[i], rank, count), 3)
+
+    threads.for_each(one, range(6), 3)
+    assert all((s[0, 0] == 200) for s in seen)
+
+
+def test_an_error_on_any_thread_is_raised():
+    def work(rank, count):
+        if rank == count - 1:
+            raise RuntimeError("the last one fails")
+
+    with pytest.raises(RuntimeError, match="the last one fails"):
+        threads.together(work, 2)

@@ -14,7 +14,9 @@ Out = Annotated[Path, typer.Option(help="Folder of records and tables.")]
 Models = Annotated[
     list[str] | None, typer.Option("--models", help="Models, all by default; give it repeatedly.")
 ]
-Jobs = Annotated[int, typer.Option(min=1, help="Processes, one core each.")]
+Jobs = Annotated[
+    int | None, typer.Option(min=1, help="Processes, one core each.", show_default="every core")
+]
 
 
 def _progress(console: Console) -> Progress:
@@ -46,7 +48,7 @@ def search(
     storage: Annotated[
         str, typer.Option(help="Folder of the studies, or an Optuna storage URL.")
     ] = "studies",
-    jobs: Jobs = 0,
+    jobs: Jobs = None,
     export: Annotated[
         Path | None, typer.Option(help="Write the chosen configurations to this TOML file.")
     ] = None,
@@ -107,7 +109,7 @@ def reproduce(
     ] = None,
     models: Models = None,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each configuration.")] = 10,
-    jobs: Jobs = 0,
+    jobs: Jobs = None,
     out: Out = Path("results"),
     studies: Annotated[
         str | None, typer.Option(help="Take configurations from these studies where they are.")

@@ -33,12 +33,29 @@ def source_stamp(folder: Path) -> str:
 _STAMP = source_stamp(Path(__file__).parent)
 
 
-class _KernelCache(FunctionCache):
-    """Numba's cache, valid for the whole engine folder and never fatal.
+class ForgivingCache(FunctionCache):
+    """Numba's cache on disk; a directory that vanished or filled up costs time, not the result."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What is on disk, or None."""
+        try:
+            return super().load_overload(sig, target_context)
+        except (OSError, EOFError, pickle.UnpicklingError):
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep compiled code, or give up keeping any."""
+        try:
+            super().save_overload(sig, data)
+        except (OSError, EOFError, pickle.UnpicklingError):
+            self.disable()
+
+
+class _KernelCache(ForgivingCache):
+    """A cache valid for the whole engine folder.
 
     Numba looks only at the file a function is written in, so an edit of something inlined from
-    another file would go unnoticed: here a change of any engine file makes cached code stale. A
-    directory that vanished or filled up costs the speed of the next start, not the result.
+    another file would go unnoticed: here a change of any engine file makes cached code stale.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -51,18 +68,6 @@ class _KernelCache(FunctionCache):
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         return sig, codegen.magic_tuple(), _described(self._py_func)
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        try:
-            return super().load_overload(sig, target_context)
-        except (OSError, EOFError, pickle.UnpicklingError):
-            return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        try:
-            super().save_overload(sig, data)
-        except (OSError, EOFError, pickle.UnpicklingError):
-            self.disable()
 
 
 def _described(function: Callable[..., Any]) -> tuple[Any, ...]:

@@ -19,7 +19,7 @@ from paralesn.engines.recurrent import (
 _DENSE_ROWS = 48  # series for which a matrix is read once
 _OTHER_ROWS = 4
 _LEAST_WORK = 1 << 17  # multiplications worth a task of their own: some ten microseconds
-_LEAST_STEP = 1 << 13  # multiplications worth sharing out a single step among threads
+_LEAST_STEP = 1 << 15  # multiplications worth sharing out a single step among threads
 
 
 class PackedRecurrent(NamedTuple):

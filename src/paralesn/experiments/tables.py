@@ -57,11 +57,9 @@ class Cell:
         """Whether we do better than the paper, as well as it prints, or worse."""
         if self.paper is None:
             return ""
-        ours, theirs = self.task.loss(self.mean), self.task.loss(self.paper.mean)
-        if ours < theirs:
-            return "win"
-        # the paper rounds to a digit after the point of what it prints
-        return "even" if ours <= theirs + 0.05 * self.task.scale else "loss"
+        # The paper rounds to a tenth of the unit it prints in.
+        lead = (self.task.loss(self.paper.mean) - self.task.loss(self.mean)) / self.task.scale
+        return "even" if abs(lead) <= 0.05 else "win" if lead > 0 else "loss"
 
     @property
     def difference(self) -> float:

@@ -125,3 +125,14 @@ def generator(seed: Any) -> np.random.Generator:
     if seed < 0:
         raise fail("seed", seed, expected)
     return np.random.default_rng(int(seed))
+
+
+def weights(layer: Any, units: int, below: int, here: str) -> None:
+    """Input weights and bias of a given layer, above `below` units or, with 0, the first one."""
+    expected = f"({units},) or ({units}, {below})" if below else f"({units}, features)"
+    width = layer.w_in.shape[1] if layer.w_in.ndim == 2 else 0
+    fits = layer.w_in.shape[:1] == (units,) and layer.w_in.ndim <= 2
+    if not fits or (width not in (0, below) if below else width == 0):
+        raise ValueError(f"w_in {here} must have shape {expected}, got {layer.w_in.shape}")
+    if layer.bias.shape != (units,):
+        raise ValueError(f"bias {here} must have shape {(units,)}, got {layer.bias.shape}")

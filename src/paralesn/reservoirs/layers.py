@@ -134,13 +134,7 @@ def checked(layers: Iterable[DiagonalLayer]) -> tuple[DiagonalLayer, ...]:
             raise ValueError(f"eigenvalues {here} must be (N,), got {layer.eigenvalues.shape}")
         if np.iscomplexobj(layer.eigenvalues) != np.iscomplexobj(layers[0].eigenvalues):
             raise TypeError(f"arrays {here} must be complex or real as those of the first layer")
-        expected = f"({units},) or ({units}, {below})" if below else f"({units}, features)"
-        width = layer.w_in.shape[1] if layer.w_in.ndim == 2 else 0
-        fits = layer.w_in.shape[:1] == (units,) and layer.w_in.ndim <= 2
-        if not fits or (width not in (0, below) if below else width == 0):
-            raise ValueError(f"w_in {here} must have shape {expected}, got {layer.w_in.shape}")
-        if layer.bias.shape != (units,):
-            raise ValueError(f"bias {here} must have shape {(units,)}, got {layer.bias.shape}")
+        checks.weights(layer, units, below, here)
         size = layer.mix_kernel.size
         if layer.mix_kernel.ndim != 1 or not 1 <= size <= LONGEST_KERNEL:
             shape = layer.mix_kernel.shape

@@ -74,13 +74,7 @@ def checked(layers: Iterable[RecurrentLayer]) -> tuple[RecurrentLayer, ...]:
         if layer.branch.units != units:
             found = layer.branch.units
             raise ValueError(f"branch {here} must have {units} units as recurrent, got {found}")
-        expected = f"({units},) or ({units}, {below})" if below else f"({units}, features)"
-        width = layer.w_in.shape[1] if layer.w_in.ndim == 2 else 0
-        fits = layer.w_in.shape[:1] == (units,) and layer.w_in.ndim <= 2
-        if not fits or (width not in (0, below) if below else width == 0):
-            raise ValueError(f"w_in {here} must have shape {expected}, got {layer.w_in.shape}")
-        if layer.bias.shape != (units,):
-            raise ValueError(f"bias {here} must have shape {(units,)}, got {layer.bias.shape}")
+        checks.weights(layer, units, below, here)
         checks.number(f"gain {here}", layer.gain)
         checks.flag(f"linear {here}", layer.linear)
         if layer.linear != layers[0].linear:
