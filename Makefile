@@ -2,10 +2,13 @@
 PYTHON ?= python3
 PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 .DELETE_ON_ERROR:
-.PHONY: demo test check bench lint clean
+.PHONY: demo reproduce test check bench clean
 
 demo: .venv/installed
 	.venv/bin/paralesn demo
+
+reproduce: .venv/installed
+	.venv/bin/paralesn reproduce
 
 test: .venv/installed
 	.venv/bin/pytest
