@@ -44,6 +44,20 @@ def test_the_examples_of_the_readme_run(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["model.safetensors"]
 
 
+def test_the_other_examples_of_the_readme_run(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    examples = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    x = np.sin(np.arange(300.0)[:, None] / 9)
+    names = {"pe": pe, "X": x, "more": x, "source": iter([x]), "x": x[0]}
+    for example in examples[1:]:
+        exec(example, names)
+    assert names["last"].shape == (256,)
+    raw, _ = names["same"].reservoir.run(x)
+    assert raw.shape == (300, 2 * 128)
+    assert {path.name for path in tmp_path.iterdir()} == {"forgetting.png", "spectrum.png"}
+
+
 def test_the_documented_longest_kernel_is_the_engines():
     from paralesn.engines import diagonal
     from paralesn.reservoirs import layers
