@@ -273,3 +273,12 @@ def test_data_commands(monkeypatch, tmp_path):
     assert unknown.exit_code == 1
     generated = CliRunner().invoke(app, ["data", "fetch", "narma10"])
     assert generated.exit_code == 0
+
+
+def test_a_row_that_says_the_same_is_left_out():
+    same = [(row, record("mg", 1e-4, 0)) for row in ("ESN", "ESN [paper space]")]
+    other = [("ParalESN", record("mg", 1e-4, 0) | {"space": "extended"})]
+    other += [("ParalESN [paper space]", record("mg", 2e-4, 0))]
+    table = tables.as_rich(tables.cells(same + other), "forecasting")
+    rows = [str(text) for text in table.columns[0].cells]
+    assert rows == ["ESN", "ParalESN", "ParalESN [paper space]"]

@@ -154,7 +154,10 @@ def as_rich(found: dict[tuple[str, str], Cell], name: str) -> Table | None:
     for task in columns:
         table.add_column(_heading(task), justify="right")
     for row in (name for model in models for name in (model, f"{model} [paper space]")):
-        if not any((task.name, row) in found for task in columns):
+        there = [found[task.name, row] for task in columns if (task.name, row) in found]
+        twin = row.removesuffix(" [paper space]")
+        same = twin != row and all(found[c.task.name, twin].space == c.space for c in there)
+        if not there or same:  # nothing, or nothing but what the row above says
             continue
         texts = []
         for task in columns:
