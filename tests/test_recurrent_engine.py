@@ -122,6 +122,52 @@ def test_deep_runs_over_many_blocks(monkeypatch, kind, count, rng):
         assert largest_difference(after.layers, state.layers) <= 1e-12
 
 
+KINDS_OF_OPERATORS = ("dense", "sparse", "cycle", "hadamard", "identity")
+
+
+def draw_operator(kind, units, rng):
+    if kind == "dense":
+        return pe.operators.Dense(0.3 * rng.normal(size=(units, units)) / np.sqrt(units))
+    if kind == "sparse":
+        columns = np.sort(np.stack([rng.choice(units, 2, replace=False) for _ in range(units)]))
+        return pe.operators.Sparse(columns, 0.3 * rng.normal(size=(units, 2)))
+    if kind == "hadamard":
+        size = 1 << (units - 1).bit_length()
+        return pe.operators.Hadamard(units, 0.4, rng.integers(0, 2, (3, size)) * 2 - 1)
+    return getattr(pe.operators, kind.capitalize())(units, 0.3)
+
+
+@pytest.mark.parametrize("recurrent", KINDS_OF_OPERATORS)
+@pytest.mark.parametrize("branch", KINDS_OF_OPERATORS)
+def test_every_operator_in_either_place(recurrent, branch, rng):
+    units, x = 37, rng.normal(size=(3, 20, 2))
+    layer = pe.RecurrentLayer(
+        recurrent=draw_operator(recurrent, units, rng),
+        w_in=rng.normal(size=(units, 2)),
+        bias=rng.normal(size=units),
+        branch=draw_operator(branch, units, rng),
+        gain=0.5,
+    )
+    expected, _ = pe.ESN.from_layers([layer], engine="reference").run(x)
+    assert np.abs(pe.ESN.from_layers([layer]).run(x)[0] - expected).max() <= 1e-12
+
+
+@pytest.mark.parametrize("kind", ["dense", "cycle"])
+def test_read_only_input_compiles_nothing_anew(kind, rng):
+    from paralesn.engines.recurrent import run_together
+
+    x, res = rng.normal(size=(20, 1)), make(kind, units=20)
+    states, state = res.run(x)
+    known = len(run_together.signatures)
+    x.setflags(write=False)
+    for h in state.layers:
+        h.setflags(write=False)
+    np.testing.assert_array_equal(res.run(x)[0], states)
+    res.run(x, state)
+    res.step(x[0], state)
+    assert len(run_together.signatures) == known
+
+
 # -- what it is made of ----------------------------------------------------------------------------
 
 

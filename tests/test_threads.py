@@ -169,7 +169,7 @@ def test_threads_meet_after_every_round(wanted):
         counts.add(count)
         _take_turns(counter, seen, rank, count)
 
-    threads.together(work, wanted)
+    threads.together(work, wanted, lambda: None)
     (count,) = counts  # all agree on how many they are
     assert 1 <= count <= wanted
     assert (seen[0, :count] == 200).all()
@@ -181,16 +181,21 @@ def test_busy_workers_are_not_waited_for():
     seen = [np.zeros((2, 8), np.int64) for _ in range(6)]
 
     def one(i):
-        threads.together(lambda rank, count: _take_turns(counter[i], seen[i], rank, count), 3)
+        threads.together(lambda rank, count: _take_turns(counter[i], seen[i], rank, count), 3, bool)
 
     threads.for_each(one, range(6), 3)
     assert all((s[0, 0] == 200) for s in seen)
 
 
 def test_an_error_on_any_thread_is_raised():
-    def work(rank, count):
-        if rank == count - 1:
-            raise RuntimeError("the last one fails")
+    """The others, who wait for it, are let go."""
+    for failing in (0, 1):
+        counter = np.zeros(1, np.int64)
 
-    with pytest.raises(RuntimeError, match="the last one fails"):
-        threads.together(work, 2)
+        def work(rank, count, failing=failing, counter=counter):
+            if rank == min(failing, count - 1):
+                raise RuntimeError("one of them fails")
+            _take_turns(counter, np.zeros((2, 8), np.int64), rank, count)
+
+        with pytest.raises(RuntimeError, match="one of them fails"):
+            threads.together(work, 2, lambda counter=counter: counter.fill(1 << 62))

@@ -42,6 +42,7 @@ class Parameters(NamedTuple):
     single: np.ndarray  # (P * lanes,): the same as a vector, where each unit has one weight
     branch: np.ndarray  # panels
     branch_columns: np.ndarray
+    branch_signs: np.ndarray
     bias: np.ndarray  # (P * lanes,)
 
 
@@ -64,6 +65,7 @@ def pack_parameters(layer: Any, dtype: np.dtype) -> Parameters:
         inputs.ravel() if inputs.shape[1] == 1 else inputs[:0].ravel(),
         branch.panels,
         branch.columns,
+        branch.signs,
         bias,
     )
 
@@ -143,11 +145,12 @@ def _add_hadamard(h, operator, out, units, scratch):
         scratch[i] = h[i] * signs[2, i]
     for i in range(units, size):
         scratch[i] = 0.0
-    walsh_hadamard(scratch)
+    padded = scratch[:size]
+    walsh_hadamard(padded)
     for d in (1, 0):
         for i in range(size):
-            scratch[i] *= signs[d, i]
-        walsh_hadamard(scratch)
+            padded[i] *= signs[d, i]
+        walsh_hadamard(padded)
     for i in range(units):
         out[i] += operator.scale * scratch[i]
 
@@ -218,7 +221,7 @@ def _advance(layer, units, x, h, new, drive, carried, scratch, first, stop):
         layer.kinds[0], layer.numbers[0], layer.recurrent, layer.recurrent_columns, layer.signs
     )
     branch = Operator(
-        layer.kinds[2], layer.numbers[1], layer.branch, layer.branch_columns, layer.signs
+        layer.kinds[2], layer.numbers[1], layer.branch, layer.branch_columns, layer.branch_signs
     )
     gain, linear = layer.numbers[2], layer.kinds[3] != 0
     lanes = layer.inputs.shape[2]
@@ -241,8 +244,8 @@ def _advance(layer, units, x, h, new, drive, carried, scratch, first, stop):
 @kernel
 def run_cut(
     kinds, numbers, recurrent, recurrent_columns, signs, inputs, single, branch, branch_columns,
-    bias, source, start, column, features, steps, both, drive, carried, out, to, out_column,
-    everything, units, counter, rank, count,
+    branch_signs, bias, source, start, column, features, steps, both, drive, carried, out, to,
+    out_column, everything, units, counter, rank, count,
 ):  # fmt: skip
     """Run one series on several threads at the same time, each with panels of its own.
 
@@ -257,7 +260,7 @@ def run_cut(
     """
     layer = Parameters(
         kinds, numbers, recurrent, recurrent_columns, signs, inputs, single, branch, branch_columns,
-        bias,
+        branch_signs, bias,
     )  # fmt: skip
     panels, lanes = inputs.shape[0], inputs.shape[2]
     first, stop = panels * rank // count, panels * (rank + 1) // count
@@ -276,9 +279,8 @@ def run_cut(
 @kernel
 def run_together(
     kinds, numbers, recurrent, recurrent_columns, signs, inputs, single, branch, branch_columns,
-    bias,
-    source, source_rows, column, features, steps_of, order, state, state_after, out, out_rows,
-    out_column, everything,
+    branch_signs, bias, source, source_rows, column, features, steps_of, order, state, state_after,
+    out, out_rows, out_column, everything,
 ):  # fmt: skip
     """Run some series side by side, longest first. The first arguments are `Parameters`.
 
@@ -290,26 +292,14 @@ def run_together(
     everything               write every step; else only the last one, to the first row
     """
     layer = Parameters(
-        kinds,
-        numbers,
-        recurrent,
-        recurrent_columns,
-        signs,
-        inputs,
-        single,
-        branch,
-        branch_columns,
-        bias,
-    )
+        kinds, numbers, recurrent, recurrent_columns, signs, inputs, single, branch, branch_columns,
+        branch_signs, bias,
+    )  # fmt: skip
     units, count, panels = state.shape[1], order.shape[0], inputs.shape[0]
     h = np.zeros((count, bias.shape[0]), bias.dtype)
-    new, drive, carried = (
-        np.zeros(h.shape, h.dtype),
-        np.empty(h.shape, h.dtype),
-        np.empty(h.shape, h.dtype),
-    )
+    new, drive, carried = np.zeros(h.shape, h.dtype), np.empty(h.shape, h.dtype), h.copy()
     x = np.empty((count, features), bias.dtype)
-    scratch = np.empty(signs.shape[1], bias.dtype)
+    scratch = np.empty(max(signs.shape[1], branch_signs.shape[1]), bias.dtype)
     for r in range(count):
         _copy(state[order[r]], h[r])
         if steps_of[order[r]] == 0:

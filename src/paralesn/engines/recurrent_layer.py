@@ -83,6 +83,9 @@ class PackedRecurrent(NamedTuple):
     ) -> None:
         """Few series: threads share out the units, and meet after every single step."""
         units, width = self.units, self.parameters.bias.size
+        # Who meets after every step must have a core, and work enough.
+        workers = min(workers, threads.available(), max(1, self.parameters.inputs.shape[0] // 4))
+        counter = np.zeros(1, np.int64)
         for b in range(steps.size):
             buffers = empty((4, width), before.dtype)
             buffers[:] = 0.0
@@ -91,9 +94,10 @@ class PackedRecurrent(NamedTuple):
             call = (
                 *self.parameters, source.array, source.rows[b], source.column, features, steps[b],
                 both, drive, carried, target.array, target.rows[b], target.column, everything,
-                units, np.zeros(1, np.int64),
+                units, counter,
             )  # fmt: skip
-            threads.together(partial(run_cut, *call), workers)
+            counter[0] = 0
+            threads.together(partial(run_cut, *call), workers, partial(counter.fill, 1 << 62))
             after[b] = both[steps[b] % 2, 0, :units]
 
 

@@ -120,42 +120,64 @@ def for_each(function: Callable[[Item], None], items: Sequence[Item], threads: i
         raise errors[0]
 
 
-def together(function: Callable[[int, int], None], threads: int) -> None:
+def together(
+    function: Callable[[int, int], None], threads: int, give_up: Callable[[], None]
+) -> None:
     """Call ``function(rank, count)`` on several threads at the same time, so that they may meet.
 
     `count` is the caller and those workers, at most ``threads - 1``, that came within an instant:
-    whoever is counted does run, so that waiting for each other inside `function` is safe.
+    whoever is counted does run, so that waiting for each other inside `function` is safe. Should
+    one of them fail, `give_up` is called and must let the others end.
     """
     changed = threading.Condition()
     ranks: list[int] = []
-    count = 0  # of all who take part, once that is settled
+    count: int | None = None  # of all who take part, once that is settled; 0 if it is called off
     outcomes: SimpleQueue[BaseException | None] = SimpleQueue()
+
+    def take_part(rank: int, of: int) -> None:
+        try:
+            function(rank, of)
+        except BaseException:
+            give_up()
+            raise
 
     def help_out() -> None:
         with changed:
-            if count:  # too late: the others have begun
+            if count is not None:  # too late: the others have begun
                 return
             ranks.append(rank := len(ranks) + 1)
             changed.notify_all()
-            while not count:
+            while count is None:
                 changed.wait()
+        if not count:
+            return
         try:
-            function(rank, count)
+            take_part(rank, count)
         except BaseException as error:
             outcomes.put(error)
         else:
             outcomes.put(None)
 
+    def settle(number: int) -> int:
+        nonlocal count
+        with changed:
+            count = number
+            changed.notify_all()
+        return number
+
     if threads > 1:
         _call_for_help(help_out, threads - 1)
-    with changed:
-        changed.wait_for(lambda: len(ranks) >= threads - 1, timeout=_AN_INSTANT)
-        count = len(ranks) + 1
-        changed.notify_all()
     try:
-        function(0, count)
+        with changed:
+            changed.wait_for(lambda: len(ranks) >= threads - 1, timeout=_AN_INSTANT)
+            of = settle(len(ranks) + 1)
+    except BaseException:
+        settle(0)
+        raise
+    try:
+        take_part(0, of)
     finally:
-        errors = [error for error in (outcomes.get() for _ in ranks) if error]
+        errors = [error for error in (outcomes.get() for _ in range(of - 1)) if error]
     if errors:
         raise errors[0]
 

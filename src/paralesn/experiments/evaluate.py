@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -34,7 +35,7 @@ def data(task: str, seed: int) -> Any:
 
 def build(model: Model, configuration: Mapping[str, Any], seed: int, n_jobs: int | None = 1) -> Any:
     """A reservoir of a model as configured."""
-    arguments = dict(configuration)
+    arguments = deepcopy(dict(configuration))
     for name in ("rho", "theta"):
         for place in (arguments, arguments.get("inter") or {}):
             if isinstance(place.get(name), list):

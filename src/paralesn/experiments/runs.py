@@ -79,7 +79,7 @@ def run(
                     if progress is not None:
                         progress()
             except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
+                pool.shutdown(cancel_futures=True)
                 raise
     else:
         for one in missing:

@@ -220,7 +220,7 @@ def search(
                 if progress is not None:
                     progress(pending[future])
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(cancel_futures=True)
             raise
 
 

@@ -69,25 +69,26 @@ def effects(task: str, model: str, space: str, storage: str) -> Effects:
     found = []
     for name in trials[0].params:
         groups = _groups([trial.params[name] for trial in trials])
-        means = [(ranks[rows].mean(), len(rows)) for rows in groups.values()]
+        means = [(ranks[rows].mean(), len(rows)) for _, rows in groups]
         between = sum(n * (mean - ranks.mean()) ** 2 for mean, n in means)
         share = between / max(((ranks - ranks.mean()) ** 2).sum(), 1e-300)
-        shown = tuple(scores[rows] for rows in groups.values())
-        found.append(Effect(name, tuple(groups), shown, float(share)))
+        shown = tuple(scores[rows] for _, rows in groups)
+        found.append(Effect(name, tuple(label for label, _ in groups), shown, float(share)))
     found.sort(key=lambda effect: -effect.share)
     return Effects(tasks()[task], model, space, len(trials), tuple(found))
 
 
-def _groups(values: list[Any]) -> dict[str, np.ndarray]:
-    """Rows of equal values, or of values in one sixth of them where they are continuous."""
+def _groups(values: list[Any]) -> list[tuple[str, np.ndarray]]:
+    """Labels and rows of equal values, or of each sixth of them where they are continuous."""
     array = np.array(values)
     kinds = sorted(set(values), key=lambda v: (isinstance(v, str), v))
     if len(kinds) <= 12:
-        return {f"{kind:.3g}" if isinstance(kind, float) else str(kind):
-                np.flatnonzero(array == kind) for kind in kinds}  # fmt: skip
-    order = array.argsort()
-    parts = np.array_split(order, _BINS)
-    return {f"{np.median(array[rows]):.2g}": rows for rows in parts}
+        return [
+            (f"{kind:.3g}" if isinstance(kind, float) else str(kind), np.flatnonzero(array == kind))
+            for kind in kinds
+        ]
+    parts = np.array_split(array.argsort(), _BINS)
+    return [(f"{np.median(array[rows]):.3g}", rows) for rows in parts]
 
 
 def table(found: Effects) -> Table:

@@ -293,12 +293,15 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         (16,)
         """
         if not hasattr(self, "layers_"):
-            self._ensure_drawn(np.shape(x)[-1] if np.ndim(x) else 1)
+            shape = np.shape(x)
+            if len(shape) > 2 or 0 in shape:
+                raise ValueError(f"x must be one time step, (features,), got shape {shape}")
+            self._ensure_drawn([1, *shape][-1])
         plan = self._plan()
         array = x
-        if type(x) is not np.ndarray or x.dtype != plan.real or not x.flags.c_contiguous:
+        if type(x) is not np.ndarray or x.dtype != plan.real or not x.flags.carray:
             with np.errstate(over="ignore"):
-                array = np.ascontiguousarray(series.numeric(x, "x"), plan.real)
+                array = np.array(series.numeric(x, "x"), plan.real, order="C")
         kind = series.BATCH if array.ndim == 2 else series.SINGLE
         rows = array if array.ndim == 2 else array.reshape(1, -1)
         count, features = rows.shape

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
+_WORTH_COMPILING = 1 << 28  # bytes of read-only input that are not copied
 SINGLE, BATCH, RAGGED = "single", "batch", "ragged"
 
 
@@ -74,6 +75,8 @@ def convert(array: np.ndarray, dtype: np.dtype, name: str, first_step: int = 0) 
         kind = "NaN" if np.isnan(value) else "infinity" if np.isinf(value) else f"{value!r}"
         beyond = f" which is beyond {dtype}" if np.isfinite(value) else ""
         raise ValueError(f"{name} must be finite, got {kind}{beyond} at {where}")
+    if not converted.flags.writeable and converted.nbytes < _WORTH_COMPILING:
+        return converted.copy()  # kernels are compiled anew for what is read-only
     return converted
 
 

@@ -57,7 +57,7 @@ def starts(
         name = "state of layer " + str(len(found) + 1)
         if h.shape != expected:
             raise ValueError(f"{name} must have shape {expected} here, got {h.shape}")
-        if not ours or h.dtype != dtype:
+        if not ours or h.dtype != dtype or not h.flags.writeable:
             h = _converted(name, h, dtype)
         found.append(h.reshape(count, width))
     return tuple(found)
@@ -67,7 +67,7 @@ def _converted(name: str, h: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """A layer's state as `dtype`, finite."""
     if h.dtype.kind not in "biufc" or (h.dtype.kind == "c" and dtype.kind != "c"):
         raise TypeError(f"{name} must be convertible to {dtype}, got {h.dtype}")
-    h = np.ascontiguousarray(h, dtype)
+    h = np.array(h, dtype, order="C")
     if not np.isfinite(h).all():
         raise ValueError(f"{name} must be finite, got NaN or infinity")
     return h
