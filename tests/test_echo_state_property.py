@@ -64,7 +64,10 @@ def test_linear_layers_are_decided_by_scipys_eigenvalues(n, scale, tau, seed):
 def test_a_defective_layer_is_decided_by_its_diagonal():
     jordan = 0.999 * np.eye(30) + np.eye(30, k=1)
     assert echo_state_property(recurrent(jordan, linear=True)).radius == (0.999,)
-    assert echo_state_property(recurrent(jordan + 0.001 * np.eye(30), linear=True)).holds is False
+    assert echo_state_property(recurrent(jordan + 0.002 * np.eye(30), linear=True)).holds is False
+    on_the_circle = echo_state_property(recurrent(jordan + 0.001 * np.eye(30), linear=True))
+    assert on_the_circle.holds is None  # as far as rounding lets one see
+    assert not on_the_circle.exact
 
 
 def test_small_singular_values_suffice():

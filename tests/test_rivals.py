@@ -288,6 +288,11 @@ def test_scikit_learn_conventions(estimator, check):
         (pe.ResESN(orthogonal="ring"), ValueError, "orthogonal must be one of 'random', 'cyclic', 'identity', got 'ring'"),
         (pe.ResESN(alpha=1.0, beta=0.5, linear=True), ValueError, r"layer 1 must be stable with linear=True"),
         (pe.SCR(rho=1.0, linear=True), ValueError, r"layer 1 must be stable .* got 1"),
+        (pe.SCR(units=128, rho=1.0, tau=0.5, linear=True), ValueError, "layer 1 must be stable"),
+        (pe.SCR(units=300_000, rho=1.2, linear=True), ValueError, "layer 1 must be stable .* got 1.2"),
+        (pe.StructuredRC(units=8, scale=1.0, linear=True), ValueError, "layer 1 must be stable"),
+        (pe.StructuredRC(units=300_000, scale=1.2, linear=True), ValueError, "layer 1 must be stable"),
+        (pe.SCR(units=5, rho=1 - 1e-9, linear=True, dtype="float32"), ValueError, "layer 1 must stay stable after rounding to float32"),
         (pe.StructuredRC(scale=-1), ValueError, "scale must be"),
         (pe.StructuredRC(input_scale="a"), TypeError, "input_scale must be"),
     ],
@@ -329,6 +334,20 @@ def one_layer(**changes):
 def test_given_layers_are_checked(layers, message):
     with pytest.raises((TypeError, ValueError), match=message):
         pe.ESN.from_layers(layers)
+
+
+def test_a_step_that_is_none_draws_nothing():
+    res = pe.ESN(units=3)
+    for x in ([], np.zeros((2, 3, 5))):
+        with pytest.raises(ValueError, match="x must be one time step"):
+            res.step(x)
+    assert res.run(np.zeros((4, 1)))[0].shape == (4, 3)
+
+
+def test_columns_of_sparse_operators_are_whole_numbers():
+    for columns in ([[0.9]], [[2**32]]):
+        with pytest.raises(ValueError, match="columns must be whole numbers"):
+            pe.operators.Sparse(columns, [[1.0]])
 
 
 def test_large_structured_linear_reservoirs_need_no_matrix(rng):

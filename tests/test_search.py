@@ -143,5 +143,21 @@ def test_sensitivity_ranks_what_matters(easy, tmp_path):
     pytest.importorskip("matplotlib")
     sensitivity.plot(found, tmp_path / "plot.png")
     assert (tmp_path / "plot.png").stat().st_size > 10_000
-    with pytest.raises(ValueError, match=r"at least 10 trials of mg, ESN, paper space, got 0"):
+    with pytest.raises(ValueError, match=r"must hold one of mg, ESN, paper space, got none"):
         sensitivity.effects("mg", "ESN", "paper", str(tmp_path))
+    assert not search.study_file("mg", "ESN", "paper", str(tmp_path)).exists()  # only looked for
+
+
+def test_no_trial_is_lost_to_equal_labels(rng):
+    groups = sensitivity._groups((1 - 10 ** rng.uniform(-4, -0.05, 100)).tolist())
+    assert sum(len(rows) for _, rows in groups) == 100
+    assert len(groups) == 6
+
+
+def test_building_leaves_the_configuration_alone():
+    from paralesn.experiments import evaluate
+    from paralesn.experiments.catalogue import models
+
+    given = {"rho": [0.1, 0.5], "layers": 2, "inter": {"rho": [0.1, 0.9]}}
+    evaluate.build(models()["ParalESN (deep)"], given, seed=0)
+    assert given == {"rho": [0.1, 0.5], "layers": 2, "inter": {"rho": [0.1, 0.9]}}

@@ -62,6 +62,8 @@ def search(
     from paralesn.experiments.search import tuned as found_in
 
     console = Console()
+    if export is not None:
+        folder(export.parent, "--export")
     try:
         tasks = reproduce.tasks_of(what)
         rows = reproduce.models_of(what, models)
@@ -126,6 +128,8 @@ def reproduce(
     except ValueError as error:
         raise _refuse(error, "WHAT") from None
     folder(out)
+    if studies is not None and "://" not in studies and not Path(studies).is_dir():
+        raise typer.BadParameter(f"the folder {studies} does not exist", param_hint="--studies")
     with _progress(console) as progress:
         bar = progress.add_task("running", total=None)
 

@@ -32,12 +32,12 @@ def _options(
     pass
 
 
-def folder(out: Path) -> Path:
+def folder(out: Path, option: str = "--out") -> Path:
     """The folder, checked to be one or that it can be made."""
     if not out.parent.is_dir():
-        raise typer.BadParameter(f"the folder {out.parent} does not exist", param_hint="--out")
+        raise typer.BadParameter(f"the folder {out.parent} does not exist", param_hint=option)
     if out.exists() and not out.is_dir():
-        raise typer.BadParameter(f"{out} is not a folder", param_hint="--out")
+        raise typer.BadParameter(f"{out} is not a folder", param_hint=option)
     return out
 
 

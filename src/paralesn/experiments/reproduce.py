@@ -99,6 +99,12 @@ def reproduce(
         for model in wanted_models
         for row, configuration in configurations(task, model, storage).items()
     }
+    for task in wanted_tasks:
+        for model in wanted_models:
+            if task not in absent and (task, model) not in rows:
+                absent[f"{task}, {model}"] = (
+                    f"there is no configuration of {model} for {task}: `paralesn search` finds one"
+                )
     path = out / "records.jsonl"
     plans = {key: runs.plan([one], seeds) for key, one in rows.items()}
     everything = {runs.identity(run): run for plan in plans.values() for run in plan}
@@ -109,7 +115,7 @@ def reproduce(
     there = runs.known(path)
     results = [(row, there[runs.identity(run)]) for (_, row), plan in plans.items() for run in plan]
     cells = tables.cells(results)
-    return Reproduction(cells, absent, [path, *write(cells, out)])
+    return Reproduction(cells, absent, [*([path] if path.exists() else []), *write(cells, out)])
 
 
 def write(cells: dict[tuple[str, str], tables.Cell], out: Path) -> list[Path]:
@@ -117,7 +123,7 @@ def write(cells: dict[tuple[str, str], tables.Cell], out: Path) -> list[Path]:
     contents = {
         "results.json": json.dumps(tables.rows(cells.values()), indent=1) + "\n",
         "results.csv": tables.as_csv(cells.values()),
-        "tables.tex": "\n".join(tables.as_latex(cells, name) for name in tables.TABLES),
+        "tables.tex": "\n".join(filter(None, (tables.as_latex(cells, n) for n in tables.TABLES))),
     }
     for name, text in contents.items():
         with replacing(out / name) as unfinished:

@@ -3,7 +3,7 @@
 A study is a task, a model and a space. Its trials live in an Optuna storage: a file of its own by
 default, or whatever a storage URL names, which any number of machines may share. What was finished
 is never repeated: a study goes on where it stands, and a configuration drawn twice takes its
-earlier result.
+earlier result, if it was judged by all seeds.
 """
 
 import time
@@ -63,9 +63,8 @@ def open_study(task: str, model: str, space: str, storage: str) -> "Study":
     name = f"{task}, {model}, {space} space"
     place: Any = storage
     if "://" not in storage:
-        folder = Path(storage)
-        folder.mkdir(parents=True, exist_ok=True)
-        file = folder / f"{task}--{model.replace(' ', '_')}--{space}.log"
+        file = study_file(task, model, space, storage)
+        file.parent.mkdir(parents=True, exist_ok=True)
         place = optuna.storages.JournalStorage(JournalFileBackend(str(file)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
@@ -78,6 +77,11 @@ def open_study(task: str, model: str, space: str, storage: str) -> "Study":
             # Only what is among the better half so far deserves another seed.
             pruner=optuna.pruners.PercentilePruner(50.0, n_startup_trials=8),
         )
+
+
+def study_file(task: str, model: str, space: str, folder: str) -> Path:
+    """Where a study lives in a folder of studies."""
+    return Path(folder) / f"{task}--{model.replace(' ', '_')}--{space}.log"
 
 
 def finished(study: "Study") -> int:
@@ -190,7 +194,9 @@ def _final(study: "Study", task: str, model: str, space: str, penalties: Sequenc
 
 
 def tuned(task: str, model: str, space: str, storage: str) -> Tuned | None:
-    """What a study chose, if it is done."""
+    """What a study chose, if it is there and done."""
+    if "://" not in storage and not study_file(task, model, space, storage).exists():
+        return None
     found = open_study(task, model, space, storage).user_attrs.get("tuned")
     return None if found is None else Tuned(**found)
 
@@ -202,7 +208,7 @@ def search(
     jobs: int,
     progress: Any = None,
 ) -> None:
-    """Do studies (task, model, space) with `jobs` processes; spare ones join in on the last ones.
+    """Do studies (task, model, space) with `jobs` processes; several to each where jobs abound.
 
     `progress` is called with a study each time a worker is done with it.
     """

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from paralesn.experiments.catalogue import Task, tasks
 from paralesn.experiments.files import save_figure
-from paralesn.experiments.search import _HOPELESS, open_study
+from paralesn.experiments.search import _HOPELESS, open_study, study_file
 
 _BINS = 6  # of hyperparameters drawn from a range
 
@@ -50,6 +50,11 @@ def effects(task: str, model: str, space: str, storage: str) -> Effects:
     """Effects from the trials of a study, those given up early included."""
     from optuna.trial import TrialState
 
+    if "://" not in storage and not study_file(task, model, space, storage).exists():
+        raise ValueError(
+            f"studies must hold one of {task}, {model}, {space} space, got none in {storage!r}: "
+            f"run `paralesn search {task}` first"
+        )
     study = open_study(task, model, space, storage)
     states = (TrialState.COMPLETE, TrialState.PRUNED)
     trials = [

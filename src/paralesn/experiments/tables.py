@@ -186,6 +186,8 @@ def as_latex(found: dict[tuple[str, str], Cell], name: str) -> str:
     """A table of the paper as LaTeX (booktabs), the best of each column in bold."""
     title, group, models = TABLES[name]
     columns = _columns(found, group, models)
+    if not columns:
+        return ""
     head = " & ".join(
         (r"$\uparrow$ " if t.better == "higher" else r"$\downarrow$ ") + t.title
         + ("" if t.scale == 1 else rf" ($\cdot 10^{{{round(np.log10(t.scale))}}}$)")

@@ -11,7 +11,7 @@ from paralesn.reservoirs.spectrum import spectral_radius
 def draw_matrix(rng: np.random.Generator, units: int, rho: float, density: float) -> Dense | Sparse:
     """Entries uniform on [-1, 1], then rescaled to spectral radius `rho`.
 
-    With a density below one, every unit reads the same number of others, at least one: so every
+    With a density below one, every unit reads the same number of units, at least one: so every
     row costs the same, and the units always form a cycle, without which the radius would be zero.
     """
     values = rng.uniform(

@@ -57,6 +57,9 @@ class Sparse:
     values: np.ndarray
 
     def __post_init__(self) -> None:
+        columns = np.asarray(self.columns)
+        if columns.dtype.kind not in "iu" or columns.max(initial=0) > np.iinfo(np.int32).max:
+            raise ValueError(f"columns must be whole numbers below 2**31, got {columns.dtype}")
         _freeze(self, columns=np.int32, values=float)
 
     @property

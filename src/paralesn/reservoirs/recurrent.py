@@ -129,6 +129,18 @@ class Recurrent(Stacked):
                 )
         return layers
 
+    def _check_precision(self, dtype: np.dtype) -> None:
+        """Linear layers must be stable as `dtype` rounds them, too."""
+        for depth, layer in enumerate(self.layers_, 1):
+            if not layer.linear or dtype == np.float64:
+                continue
+            _, radius = is_stable(layer.branch, layer.recurrent, layer.gain)
+            if radius > 1 - layer.units * float(np.finfo(dtype).eps):
+                raise ValueError(
+                    f"layer {depth} must stay stable after rounding to {dtype}, got a spectral "
+                    f"radius of {radius:.9g}: it is too close to 1, or dtype must be 'float64'"
+                )
+
     @abstractmethod
     def _draw_operators(
         self,

@@ -49,14 +49,26 @@ def spectral_radius(operator: Operator) -> float:
 
 
 def is_stable(branch: Operator, recurrent: Operator, gain: float) -> tuple[bool, float]:
-    """Whether ``branch + gain recurrent`` has a spectral radius below one, and a bound on it.
+    """Whether ``branch + gain recurrent`` surely has a spectral radius below one, and the radius.
 
-    Structured operators are known by their norms, so that no matrix is made of large ones.
+    Of structured operators a bound on it, so that no matrix is made of large ones. What is below
+    one by no more than rounding may not be below one at all.
     """
+    below = 1.0 - 8 * branch.units * float(np.finfo(float).eps)
     bound = _norm_bound(branch) + abs(gain) * _norm_bound(recurrent)
-    if bound >= 1:
+    if bound < below:
+        return True, bound
+    kinds = (Cycle, Identity)
+    if isinstance(branch, kinds) and isinstance(recurrent, kinds):  # circulant
+        turns = np.exp(2j * np.pi * np.arange(branch.units) / branch.units)
+        one, other = (
+            operator.weight * turns if isinstance(operator, Cycle) else operator.scale
+            for operator in (branch, recurrent)
+        )
+        bound = float(np.abs(one + gain * other).max())
+    elif branch.units <= _LARGE or np.isinf(bound):
         bound = spectral_radius(Dense(branch.dense() + gain * recurrent.dense()))
-    return bound < 1, bound
+    return bound < below, bound
 
 
 def _norm_bound(operator: Operator) -> float:

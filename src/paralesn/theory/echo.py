@@ -73,7 +73,8 @@ def echo_state_property(reservoir: Any) -> EchoStateProperty:
 
     *Diagonal layers, and recurrent ones without tanh.* Differences obey
     :math:`\delta_t = A^t \delta_0`, so the property holds if and only if the spectral radius of A
-    is below 1 (for `ParalESN`: every :math:`|\bar\lambda_i| < 1`).
+    is below 1 (for `ParalESN`: every :math:`|\bar\lambda_i| < 1`). The radius of a matrix is known up
+    to rounding; where that leaves it open, None.
 
     *Recurrent layers with tanh*, :math:`h_t = B h_{t-1} + g \tanh(R h_{t-1} + W_{in} x_t + b)`.
     Sufficient: a step contracts in some norm, here :math:`\|S \cdot\|_2` with S diagonal: none,
@@ -134,14 +135,17 @@ def echo_state_property(reservoir: Any) -> EchoStateProperty:
         holds = False
     elif None not in verdicts:
         holds = True
-    exact = all(map(_is_linear, layers)) and not np.isnan(radii).any()
+    exact = holds is not None and all(map(_is_linear, layers)) and not np.isnan(radii).any()
     return EchoStateProperty(holds, exact, tuple(radii), tuple(rates), tuple(verdicts))
 
 
 def _verdict(layer: Layer, rho: float, rate: float, rests_at_origin: bool) -> bool | None:
     """Whether one layer has the property."""
-    if _is_linear(layer) and not np.isnan(rho):
+    if isinstance(layer, DiagonalLayer):
         return rho < 1
+    if layer.linear and not np.isnan(rho):
+        rounding = 8 * layer.units * float(np.finfo(float).eps)
+        return None if abs(rho - 1) <= rounding else rho < 1
     if rate < 1:
         return True
     return False if rests_at_origin and rho > 1 + _MARGIN else None
