@@ -293,10 +293,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         (16,)
         """
         if not hasattr(self, "layers_"):
-            shape = np.shape(x)
-            if len(shape) > 2 or 0 in shape:
-                raise ValueError(f"x must be one time step, (features,), got shape {shape}")
-            self._ensure_drawn([1, *shape][-1])
+            self._ensure_drawn(series.features_of_step(x))
         plan = self._plan()
         array = x
         if type(x) is not np.ndarray or x.dtype != plan.real or not x.flags.carray:

@@ -62,6 +62,14 @@ def numeric(X: Any, name: str = "X") -> np.ndarray:
     return array
 
 
+def features_of_step(x: Any) -> int:
+    """Number of features of one time step, (features,) or (batch, features), or a number."""
+    shape = np.shape(x)
+    if len(shape) > 2 or 0 in shape:
+        raise ValueError(f"x must be one time step, (features,), got shape {shape}")
+    return shape[-1] if shape else 1
+
+
 def convert(array: np.ndarray, dtype: np.dtype, name: str, first_step: int = 0) -> np.ndarray:
     """`array` (…, time, features) as C-ordered `dtype`, every value finite."""
     with np.errstate(over="ignore"):  # reported below, with its place

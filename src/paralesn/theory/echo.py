@@ -73,8 +73,8 @@ def echo_state_property(reservoir: Any) -> EchoStateProperty:
 
     *Diagonal layers, and recurrent ones without tanh.* Differences obey
     :math:`\delta_t = A^t \delta_0`, so the property holds if and only if the spectral radius of A
-    is below 1 (for `ParalESN`: every :math:`|\bar\lambda_i| < 1`). The radius of a matrix is known up
-    to rounding; where that leaves it open, None.
+    is below 1 (for `ParalESN`: every :math:`|\bar\lambda_i| < 1`). The radius of a matrix is known
+    up to rounding; where that leaves it open, None.
 
     *Recurrent layers with tanh*, :math:`h_t = B h_{t-1} + g \tanh(R h_{t-1} + W_{in} x_t + b)`.
     Sufficient: a step contracts in some norm, here :math:`\|S \cdot\|_2` with S diagonal: none,
