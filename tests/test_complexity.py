@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -266,7 +267,12 @@ def test_the_command_measures_prints_and_draws(tmp_path):
 def test_ctrl_c_ends_the_command_and_keeps_what_is_finished(tmp_path):
     path = tmp_path / "complexity.json"
     command = [sys.executable, "-m", "paralesn", "complexity", "--out", str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+    heeds = partial(
+        signal.signal, signal.SIGINT, signal.SIG_DFL
+    )  # also where it was started with &
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=heeds
+    ) as process:
         for _ in range(600):
             if path.exists():
                 break
