@@ -263,7 +263,11 @@ def diagonalize(
     if not all(layer.linear for layer in esn.layers_):
         raise checks.fail("esn", esn, "linear (linear=True): tanh cannot be diagonalised")
     linear = flatten(esn.layers_)
-    eigen = decompose(linear.transition, limit, perturb, seed)
+    return _assembled(esn, linear, decompose(linear.transition, limit, perturb, seed))
+
+
+def _assembled(esn: Any, linear: Linear, eigen: Eigen) -> Diagonalization:
+    """The diagonal network that a decomposition of the linear one makes."""
     largest = float(np.abs(eigen.values).max())
     if not largest < 1:
         raise ValueError(f"esn must be stable, got an eigenvalue of absolute value {largest:.17g}")

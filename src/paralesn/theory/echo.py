@@ -130,11 +130,7 @@ def echo_state_property(reservoir: Any) -> EchoStateProperty:
         rates.append(rate)
         if isinstance(layer, DiagonalLayer):
             rests_at_origin = rests_at_origin and not np.real(layer.mix_bias)
-    holds: bool | None = None
-    if False in verdicts:
-        holds = False
-    elif None not in verdicts:
-        holds = True
+    holds = False if False in verdicts else None if None in verdicts else True
     exact = holds is not None and all(map(_is_linear, layers)) and not np.isnan(radii).any()
     return EchoStateProperty(holds, exact, tuple(radii), tuple(rates), tuple(verdicts))
 
