@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from paralesn.experiments import evaluate, spaces
+from paralesn.experiments import evaluate, proposals, spaces
 from paralesn.experiments.catalogue import models, tasks
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ FIRST_SEED = 1000  # of data and reservoirs in searches; runs that are reported 
 SEEDS = 3  # that a configuration is judged by, unless it is given up before
 FINALISTS = 6  # best configurations, judged again
 FINAL_SEEDS = 6  # by as many further seeds
+_RANDOM = 24  # trials before the sampler learns from what it saw
 _HOPELESS = 1e12  # loss of what cannot be computed
 
 
@@ -73,7 +74,7 @@ def open_study(task: str, model: str, space: str, storage: str) -> "Study":
             storage=place,
             load_if_exists=True,
             direction="minimize",
-            sampler=optuna.samplers.TPESampler(multivariate=True, n_startup_trials=24),
+            sampler=optuna.samplers.TPESampler(multivariate=True, n_startup_trials=_RANDOM),
             # Only what is among the better half so far deserves another seed.
             pruner=optuna.pruners.PercentilePruner(50.0, n_startup_trials=8),
         )
@@ -96,13 +97,27 @@ def work(task: str, model: str, space: str, storage: str, budget: Budget) -> Non
     """Do trials of a study until its budget is spent. Several workers may do so at once."""
     study = open_study(task, model, space, storage)
     penalties = spaces.alphas(space)
+    for known in proposals.starts(model, space, _chosen(task, model, space, storage)):
+        study.enqueue_trial(known, skip_if_exists=True)
+    rng = np.random.default_rng()
     begin = time.monotonic()
-    while finished(study) < budget.trials and time.monotonic() - begin < budget.seconds:
+    while (done := finished(study)) < budget.trials and time.monotonic() - begin < budget.seconds:
+        if done > _RANDOM and done % 2 and (near := proposals.neighbour(study, rng)):
+            study.enqueue_trial(near, skip_if_exists=True)
         study.optimize(
             lambda trial: _objective(trial, study, task, model, space, penalties), n_trials=1
         )
     if "tuned" not in study.user_attrs or study.user_attrs["tuned"]["trials"] < finished(study):
         study.set_user_attr("tuned", asdict(_final(study, task, model, space, penalties)))
+
+
+def _chosen(
+    task: str, model: str, space: str, storage: str
+) -> dict[tuple[str, str], spaces.Configuration]:
+    """Configurations that studies of the same task chose, for models that help this one begin."""
+    others = {(model, "paper"), (model.removesuffix(" (deep)"), space)} - {(model, space)}
+    found = {other: tuned(task, *other, storage) for other in sorted(others)}
+    return {other: one.configuration for other, one in found.items() if one is not None}
 
 
 def _objective(
@@ -213,6 +228,8 @@ def search(
     `progress` is called with a study each time a worker is done with it.
     """
     each = max(1, jobs // max(1, len(wanted)))
+    # Shallow models first, in the paper's space first: later studies begin with what they found.
+    wanted = sorted(wanted, key=lambda one: (spaces.SPACES.index(one[2]), models()[one[1]].deep))
     context = get_context("spawn")  # threads of this process do not survive a fork
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=_one_thread) as pool:
         pending = {
