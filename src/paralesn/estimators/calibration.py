@@ -8,9 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from paralesn.estimators.rows import Rows
 from paralesn.persistence import register
 from paralesn.reservoirs.base import Reservoir
 from paralesn.reservoirs.state import State
+
+Roll = Callable[..., np.ndarray]  # of a readout, layers, pending, known and steps
 
 ORIGINS = 200  # forecasts into the held-out steps, at most
 
@@ -30,75 +33,79 @@ class Calibration:
     Attributes
     ----------
     readout : the readout as it was before it saw the held-out part
-    layers : per layer (K, units)
+    layers : per layer (K, series, units)
         States `horizon` steps before each place.
-    rows : (n, features)
+    panel : (series, n, features)
         Observations and known inputs from `horizon` steps before the first place to the end.
     origins : (K,)
-        The places: the row in `rows` that is the last one known to each forecast.
+        The places: the step of `panel` that is the last one known to each forecast.
     """
 
     readout: Any
     layers: tuple[np.ndarray, ...]
-    rows: np.ndarray
+    panel: np.ndarray
     origins: np.ndarray
 
-    def residuals(self, roll: Callable[..., np.ndarray], horizon: int, steps: int) -> np.ndarray:
+    def residuals(self, roll: Roll, rows: Rows, steps: int) -> np.ndarray:
         """Errors (K, steps, D) of forecasts by `roll` over whole horizons, NaN beyond the end."""
-        pending = np.stack([self._window(o - horizon + 1, horizon) for o in self.origins])
-        truth = np.stack([self._window(o + 1, steps) for o in self.origins])
+        h, width = rows.horizon, rows.width
+        pending = np.concatenate([self._window(o - h, h + 1) for o in self.origins])
+        truth = np.concatenate([self._window(o + 1, steps) for o in self.origins])
         # Inputs known in advance end with the series: horizons that reach beyond do not count.
-        ended = np.isnan(truth[:, :, -1])
-        whole = ended.reshape(len(ended), -1, horizon).any(axis=2).repeat(horizon, axis=1)
-        ahead = np.where(whole[:, :, None], 0.0, truth)
-        forecast = roll(self.readout, self.layers, pending, ahead, steps)
-        d = forecast.shape[2]
-        truth = np.where((whole if truth.shape[2] > d else ended)[:, :, None], np.nan, truth)
-        return truth[:, -forecast.shape[1] :, :d] - forecast
+        ended = np.isnan(truth[:, :, 0])
+        whole = ended.reshape(len(ended), -1, h).any(axis=2).repeat(h, axis=1)
+        known = np.where(whole[:, :, None], 0.0, truth[:, :, width:])
+        layers = tuple(part.reshape(-1, part.shape[-1]) for part in self.layers)
+        forecast = roll(self.readout, layers, pending[:, :, :width], known, steps)
+        beyond = whole if rows.known else ended
+        truth = np.where(beyond[:, :, None], np.nan, truth[:, :, :width])
+        errors = truth[:, -forecast.shape[1] :] - forecast
+        each = errors.reshape(self.origins.size, -1, *errors.shape[1:])
+        return rows.flat(each.swapaxes(0, 1))
 
-    def check(self, horizon: int, features: int) -> None:
-        """Check what a file said."""
-        first, count = self.origins.min(), self.origins.size
+    def check(self, horizon: int, features: int, count: int) -> None:
+        """Check what a file said: `count` series of so many features."""
         right = (
-            self.rows.ndim == 2 and self.rows.shape[1] == features and np.isfinite(self.rows).all()
+            self.panel.ndim == 3 and self.panel.shape[::2] == (count, features)
+            and np.isfinite(self.panel).all()
             and self.origins.ndim == 1 and self.origins.dtype.kind == "i"
-            and horizon - 1 <= first and self.origins.max() < len(self.rows)
-            and all(h.ndim == 2 and len(h) == count for h in self.layers)
+            and horizon <= self.origins.min() and self.origins.max() < self.panel.shape[1]
+            and all(h.ndim == 3 and h.shape[:2] == (self.origins.size, count) for h in self.layers)
         )  # fmt: skip
         if not right:
             raise ValueError("the calibration of a forecaster does not fit together")
 
     def _window(self, first: int, count: int) -> np.ndarray:
-        """Rows from `first` on, NaN beyond the end."""
-        found = self.rows[first : first + count]
-        rest = np.full((count - len(found), self.rows.shape[1]), np.nan)
-        return np.concatenate([found, rest])
+        """Steps (series, count, features) from `first` on, NaN beyond the end."""
+        found = self.panel[:, first : first + count]
+        rest = np.full((len(found), count - found.shape[1], found.shape[2]), np.nan)
+        return np.concatenate([found, rest], axis=1)
 
 
 def prepare(
     reservoir: Reservoir,
     readout: Any,
     state: State,
-    rows: np.ndarray,
+    panel: np.ndarray,
     inputs: np.ndarray,
     held: int,
 ) -> Calibration:
-    """Make a calibration on the last `held` of the rows.
+    """Make a calibration on the last `held` steps of a panel.
 
     `state` is that of the reservoir `horizon` steps before the first place, the step before them.
     """
-    steps, horizon = len(rows), len(rows) - len(inputs)
+    steps, horizon = panel.shape[1], panel.shape[1] - inputs.shape[1]
     count = min(ORIGINS, held)
     origins = np.unique(np.linspace(steps - held - 1, steps - 2, count).astype(int))
     layers = [state.layers]
     for a, b in pairwise(origins - horizon + 1):
-        _, state = reservoir.last(inputs[a:b], state, return_state=True)
+        _, state = reservoir.last(inputs[:, a:b], state, return_state=True)
         layers.append(state.layers)
     return Calibration(
         readout=readout,
         layers=tuple(np.stack(parts) for parts in zip(*layers, strict=True)),
-        rows=rows[origins[0] - horizon + 1 :].copy(),
-        origins=origins - origins[0] + horizon - 1,
+        panel=panel[:, origins[0] - horizon :].copy(),
+        origins=origins - origins[0] + horizon,
     )
 
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from paralesn.estimators import calibration, defaults, scaling
 from paralesn.estimators.parts import check_parts, own_readout, own_reservoir
+from paralesn.estimators.rolling import roll
 from paralesn.estimators.rows import Rows, names_of, read_rows
 from paralesn.persistence import register_estimator
 from paralesn.readouts.ridge import Ridge
@@ -44,8 +45,10 @@ class ReservoirForecaster(BaseEstimator):
         Learn and predict only the last step of the horizon.
     washout : int
         First time steps that are not learnt from.
-    difference : bool, optional
-        Predict differences to the newest observation. None: where `reservoir` is None.
+    difference : bool or "inputs", optional
+        Predict differences to the newest observation. "inputs": and let the reservoir read changes
+        from step to step, so that forecasts do not depend on the level of the series at all.
+        None: as True where `reservoir` is None, else False.
     held_out : float
         Share of the training series, at its end, that chooses the penalty of a `Ridge` and that
         intervals are calibrated on. The readout learns from it afterwards. 0: no intervals, and the
@@ -53,12 +56,16 @@ class ReservoirForecaster(BaseEstimator):
     standardize : bool, optional
         Whether y and X are brought to zero mean and unit variance (forecasts are in the units of
         y). None: where `reservoir` is None. A reservoir given sees the data as they are.
+    shared : bool
+        Forecast every target from itself alone (and from X), all by the same reservoir and readout,
+        which learn from all of them: often better than one model of many targets together.
 
     Attributes
     ----------
     reservoir_, readout_ : the fitted ones
     state_ : State
-        Where the reservoir stands: `horizon` steps before the end of what was observed.
+        Where the reservoir stands: `horizon` steps before the end of what was observed. A batch:
+        of one series or, where `shared`, of one for each target.
     n_features_in_, n_known_ : int
         Number of series in y, and of inputs known in advance.
 
@@ -81,9 +88,10 @@ class ReservoirForecaster(BaseEstimator):
         horizon: int = 1,
         only_last: bool = False,
         washout: int = 100,
-        difference: bool | None = None,
+        difference: bool | str | None = None,
         held_out: float = 0.2,
         standardize: bool | None = None,
+        shared: bool = False,
     ) -> None:
         self.reservoir = reservoir
         self.readout = readout
@@ -93,6 +101,7 @@ class ReservoirForecaster(BaseEstimator):
         self.difference = difference
         self.held_out = held_out
         self.standardize = standardize
+        self.shared = shared
 
     # -- learning --------------------------------------------------------------------------------
 
@@ -115,7 +124,11 @@ class ReservoirForecaster(BaseEstimator):
         readout = own_readout(self.readout, defaults.forecasting_readout, "regression")
         self.horizon_, self.only_last_ = int(self.horizon), bool(self.only_last)
         standardize = scaling.wanted("standardize", self.standardize, self.reservoir)
-        self._difference = scaling.wanted("difference", self.difference, self.reservoir)
+        self._changes = self.difference == "inputs"
+        self._difference = self._changes or scaling.wanted(
+            "difference", self.difference, self.reservoir
+        )
+        self._shared = bool(self.shared)
         observed, flat = read_rows(y, "y")
         rows = observed
         if X is not None:
@@ -129,31 +142,34 @@ class ReservoirForecaster(BaseEstimator):
         self._names = {"y": names_of(y), "X": names_of(X)}
         self.n_known_ = rows.shape[1] - observed.shape[1]
         rows = self._rows.scaled(rows)
-        self.reservoir_ = reservoir.fit(self._rows.inputs(rows))
-        self._learn(rows, readout)
-        self._pending = rows[-self.horizon_ :, : self.n_features_in_].copy()
+        panel = self._rows.panel(rows)
+        inputs = self._rows.inputs(panel)
+        self.reservoir_ = reservoir.fit(inputs)
+        self._learn(panel, inputs, readout)
+        self._pending = rows[-self.horizon_ - 1 :, : self.n_features_in_].copy()
 
-    def _learn(self, rows: np.ndarray, readout: Any) -> None:
+    def _learn(self, panel: np.ndarray, inputs: np.ndarray, readout: Any) -> None:
         """Fit the readout in one pass, calibrating on the held-out part before learning it."""
-        inputs, held = self._rows.inputs(rows), int(self.held_out * len(rows))
-        before = len(inputs) - held  # states whose targets end before the held-out part
+        held = int(self.held_out * panel.shape[1])
+        before = inputs.shape[1] - held  # states whose targets end before the held-out part
         calibrates = held > 1 and before > self.washout
         kept: list[tuple[np.ndarray, np.ndarray]] = []
         self._calibration = None
         for first, last, z, state in self._run(inputs, None, [before] if calibrates else []):
             skip = max(0, self.washout - first)
             if last - first > skip:
-                wanted = self._rows.wanted(rows, first + skip, last)
+                wanted = self._rows.wanted(panel, first + skip, last)
+                states = z[:, skip:].reshape(len(wanted), -1)
                 if isinstance(readout, Ridge):
                     if self._calibration is not None:
-                        self._calibration.readout.validate(z[skip:], wanted)
-                    readout.partial_fit(z[skip:], wanted)
+                        self._calibration.readout.validate(states, wanted)
+                    readout.partial_fit(states, wanted)
                 else:  # it learns when all states are there
-                    kept.append((z[skip:], wanted))
+                    kept.append((states, wanted))
             if calibrates and last == before:
                 _finish(readout, kept)
                 self._calibration = calibration.prepare(
-                    self.reservoir_, deepcopy(readout), state, rows, inputs, held
+                    self.reservoir_, deepcopy(readout), state, panel, inputs, held
                 )
             self.state_ = state
         if self._calibration is not None and isinstance(readout, Ridge):
@@ -177,17 +193,20 @@ class ReservoirForecaster(BaseEstimator):
             raise checks.fail("refit", refit, "False with a readout that cannot, only Ridge can")
         new = self._rows.read(y, X)
         known = np.zeros((self.horizon_, self.n_known_))
-        rows = np.vstack([np.hstack([self._pending, known]), new])
-        inputs = self._rows.inputs(rows)
+        rows = np.vstack([np.hstack([self._pending[1:], known]), new])
+        panel = self._rows.panel(rows)
+        inputs = self._rows.inputs(panel, self._rows.series(self._pending[:1]))
         readout, end = deepcopy(self.readout_) if refit else self.readout_, self.state_
         for first, last, z, state in self._run(inputs, self.state_):
             if refit:
-                readout.partial_fit(z, self._rows.wanted(rows, first, last))
+                wanted = self._rows.wanted(panel, first, last)
+                readout.partial_fit(z.reshape(len(wanted), -1), wanted)
             end = state
         if refit:
             _finish(readout, [])
         self.readout_, self.state_ = readout, end
-        self._pending = rows[-self.horizon_ :, : self.n_features_in_].copy()
+        observed = np.vstack([self._pending[:1], rows[:, : self.n_features_in_]])
+        self._pending = observed[-self.horizon_ - 1 :].copy()
         return self
 
     # -- forecasting -----------------------------------------------------------------------------
@@ -217,9 +236,10 @@ class ReservoirForecaster(BaseEstimator):
             expected = f"None or the horizon, {self.horizon_}, with only_last"
             raise checks.fail("steps", steps, expected)
         whole = ceil(steps / self.horizon_) * self.horizon_
-        ahead = self._rows.ahead(X, whole)
-        layers = tuple(h[None] for h in self.state_.layers)
-        values = self._roll(self.readout_, layers, self._pending[None], ahead[None], steps)[0]
+        known = self._rows.panel(self._rows.ahead(X, whole))[..., self._rows.width :]
+        pending = self._rows.series(self._pending)
+        values = self._roll(self.readout_, self.state_.layers, pending, known, steps)
+        values = self._rows.flat(values)
         if not np.isfinite(values).all():
             step = int(np.argwhere(~np.isfinite(values))[0, 0]) + 1
             raise ValueError(f"the closed loop diverged: no finite forecast from step {step} on")
@@ -229,7 +249,7 @@ class ReservoirForecaster(BaseEstimator):
         if self._calibration is None:
             reason = f"held_out is {self.held_out:g}, or the series was too short for it"
             raise ValueError(f"interval needs held-out steps to learn from: {reason}")
-        errors = self._calibration.residuals(self._roll, self.horizon_, whole)[:, : len(values)]
+        errors = self._calibration.residuals(self._roll, self._rows, whole)[:, : len(values)]
         lower, upper = calibration.bounds(errors, level)
         parts = (values, values + lower, values + upper)
         return calibration.Forecast(*(self._restored(part) for part in parts))
@@ -252,18 +272,19 @@ class ReservoirForecaster(BaseEstimator):
         """
         check_is_fitted(self, "readout_")
         checks.flag("follow", follow)
-        rows, h, d = self._rows.read(y, X, self.horizon_), self.horizon_, self.n_features_in_
-        steps = len(rows) - h
-        inputs = np.hstack([rows[:steps, :d], rows[h:, d:]])
+        rows, h, width = self._rows, self.horizon_, self._rows.width
+        panel, before = rows.panel(rows.read(y, X, h)), None
         state = None
         if follow:
-            tail = np.hstack([self._pending, rows[:h, d:]])
+            pending = rows.series(self._pending)
+            seen, before = rows.seen(pending[:, 1:], pending[:, :1]), pending[:, -1:]
+            tail = np.concatenate([seen, panel[:, :h, width:]], axis=2)
             _, state = self.reservoir_.run(tail, self.state_)
         pieces = [
-            self._read_out(self.readout_, z, rows[first:last, None, :d])
-            for first, last, z, _ in self._run(inputs, state)
+            rows.predictions(self.readout_, z, panel[:, first:last, :width])
+            for first, last, z, _ in self._run(rows.inputs(panel, before), state)
         ]
-        values = self._restored(np.concatenate(pieces))
+        values = self._restored(rows.flat(np.concatenate(pieces, axis=1)))
         return values[:, 0] if self.only_last_ or h == 1 else values
 
     def score(self, y: Any, X: Any = None) -> float:
@@ -275,39 +296,13 @@ class ReservoirForecaster(BaseEstimator):
             expected = f"longer than the horizon ({self.horizon_}) time steps"
             raise ValueError(f"y must be {expected}, got {len(observed)}")
         predicted = self.predict(observed[:count], X).reshape(count, -1)
-        wanted = self._rows._replace(difference=False).wanted(observed, 0, count)
+        whole = self._rows._replace(difference=False, shared=False)
+        wanted = whole.wanted(observed[None], 0, count)
         skip = min(self.washout, count - 1)
         return float(r2_score(wanted[skip:], predicted[skip:]))
 
-    def _roll(
-        self,
-        readout: Any,
-        layers: tuple[np.ndarray, ...],
-        pending: np.ndarray,
-        ahead: np.ndarray,
-        steps: int,
-    ) -> np.ndarray:
-        """Forecast `steps` (batch, steps, D) after `pending` (batch, horizon, D).
-
-        `ahead` (batch, whole horizons, features) holds the inputs known in advance.
-        """
-        h, d = self.horizon_, self.n_features_in_
-        state = State(layers, self.reservoir_._origin)
-        known, last = ahead[:, :, d:], pending[:, :, :d]
-        if h == 1 and isinstance(readout, Ridge):
-            inputs = np.zeros((steps, len(last), d + self.n_known_))
-            inputs[0, :, :d], inputs[:, :, d:] = last[:, 0], known.transpose(1, 0, 2)
-            weights = np.asarray(readout.coef_).reshape(d, -1)
-            intercept = np.asarray(readout.intercept_).reshape(d)
-            arguments = (np.ascontiguousarray(weights), intercept, self._difference)
-            return self.reservoir_._close_loop(inputs, state, *arguments).transpose(1, 0, 2)
-        pieces = []
-        for first in range(0, steps, h):
-            inputs = np.concatenate([last, known[:, first : first + h]], axis=2)
-            z, state = self.reservoir_.last(inputs, state, return_state=True)
-            last = self._read_out(readout, z, last[:, -1:])
-            pieces.append(last)
-        return np.concatenate(pieces, axis=1)[:, :steps]
+    def _roll(self, readout: Any, *arguments: Any) -> np.ndarray:
+        return roll(self._rows, self.reservoir_, readout, *arguments)
 
     # -- helpers ---------------------------------------------------------------------------------
 
@@ -319,6 +314,8 @@ class ReservoirForecaster(BaseEstimator):
             horizon=self.horizon_,
             only_last=self.only_last_,
             difference=self._difference,
+            changes=self._changes,
+            shared=self._shared,
             scaling=None if self._scaling is None else scaling.Scaling(**self._scaling),
             names=self._names,
             dtype=self.reservoir_._real_dtype() if hasattr(self, "reservoir_") else np.dtype(float),
@@ -331,19 +328,14 @@ class ReservoirForecaster(BaseEstimator):
 
         Yields the first step of each and the one after its last, its states, and the state then.
         """
-        total = len(inputs)
-        outputs = self.n_features_in_ * (1 if self.only_last_ else self.horizon_)
-        size = max(1, _VALUES // (outputs + self.reservoir_._n_features_out))
+        count, total, _ = inputs.shape
+        outputs = self._rows.width * (1 if self.only_last_ else self.horizon_)
+        size = max(1, _VALUES // (count * (outputs + self.reservoir_._n_features_out)))
         first = 0
         for last in sorted({*(s for s in stops if s < total), *range(size, total, size), total}):
-            z, state = self.reservoir_.run(inputs[first:last], state)
+            z, state = self.reservoir_.run(inputs[:, first:last], state)
             yield first, last, z, state
             first = last
-
-    def _read_out(self, readout: Any, z: np.ndarray, newest: np.ndarray) -> np.ndarray:
-        """Predictions (n, horizon, D) from states (n, units) and newest observations (n, 1, D)."""
-        predicted = np.asarray(readout.predict(z)).reshape(len(z), -1, self.n_features_in_)
-        return predicted + newest if self._difference else predicted
 
     def _restored(self, values: np.ndarray) -> np.ndarray:
         """Values (…, D) in the units of y, without the last axis if y had none."""
@@ -354,12 +346,16 @@ class ReservoirForecaster(BaseEstimator):
         checks.integer("horizon", self.horizon, 1)
         checks.integer("washout", self.washout, 0)
         checks.flag("only_last", self.only_last)
+        checks.flag("shared", self.shared)
+        if isinstance(self.difference, str) and self.difference != "inputs":
+            raise checks.fail("difference", self.difference, "None, True, False or 'inputs'")
         checks.number("held_out", self.held_out, 0, 1, open_right=True)
 
     # What a saved model holds besides its parameters.
     LEARNT = (
         "reservoir_", "readout_", "state_", "n_features_in_", "n_known_", "_flat", "_scaling",
-        "_pending", "_calibration", "_difference", "_names", "horizon_", "only_last_",
+        "_pending", "_calibration", "_difference", "_changes", "_shared", "_names", "horizon_",
+        "only_last_",
     )  # fmt: skip
 
     def _check_learnt(self) -> None:
@@ -367,20 +363,22 @@ class ReservoirForecaster(BaseEstimator):
         self._check_parameters()
         check_parts(self.reservoir_, self.readout_)
         features = self.reservoir_.n_features_in_
-        scaling.check(self._scaling, features)
         d, known = int(self.n_features_in_), int(self.n_known_)
+        scaling.check(self._scaling, d + known)
+        count, flags = d if self._shared else 1, (self._flat, self._changes, self._shared)
         right = (
-            d >= 1 and known >= 0 and d + known == features and (d == 1 or not self._flat)
-            and {self._difference, self._flat, self.only_last_} <= {True, False}
+            d >= 1 and known >= 0 and (d == 1 or not self._flat)
+            and d + known == features + count - 1
+            and {self._difference, self.only_last_, *flags} <= {True, False}
             and isinstance(self.horizon_, int) and self._names.keys() == {"y", "X"}
             and self.state_.origin == self.reservoir_._origin
-            and self._pending.shape == (self.horizon_, d) and np.isfinite(self._pending).all()
+            and self._pending.shape == (self.horizon_ + 1, d) and np.isfinite(self._pending).all()
         )  # fmt: skip
         if not right:
             raise ValueError("the parts of a ReservoirForecaster do not fit together")
         if self._calibration is not None:
             check_parts(self.reservoir_, self._calibration.readout)
-            self._calibration.check(self.horizon_, features)
+            self._calibration.check(self.horizon_, features, count)
 
 
 register_estimator(

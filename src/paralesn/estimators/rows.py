@@ -9,16 +9,27 @@ from paralesn.reservoirs import series
 
 
 class Rows(NamedTuple):
-    """How rows (time, targets + known) become inputs and targets of a horizon."""
+    """How rows (time, targets + known) become what a reservoir reads and a readout learns.
+
+    Rows are laid out as a panel (series, time, columns): one series of all targets or, where the
+    model is shared, a series for each target. What is known in advance is part of every series.
+    """
 
     targets: int
     known: int
     horizon: int
     only_last: bool
     difference: bool
+    changes: bool  # whether the reservoir reads changes from step to step, not values
+    shared: bool
     scaling: Scaling | None
     names: dict[str, list[str] | None]  # of the columns of y and X, where they had names
     dtype: np.dtype  # in which the reservoir must be able to hold scaled rows
+
+    @property
+    def width(self) -> int:
+        """Targets in each series of a panel."""
+        return 1 if self.shared else self.targets
 
     def read(self, y: Any, X: Any, more: int = 0) -> np.ndarray:
         """Rows from new data, scaled; X has `more` rows than y, whose place is left NaN."""
@@ -56,23 +67,52 @@ class Rows(NamedTuple):
         if before is not None and now is not None and before != now:
             raise ValueError(f"{name} must have the feature names {before} as in fit, got {now}")
 
-    def inputs(self, rows: np.ndarray) -> np.ndarray:
-        """What the reservoir reads: the observation of a step, the knowledge of a horizon later."""
-        return np.hstack(
-            [rows[: -self.horizon, : self.targets], rows[self.horizon :, self.targets :]]
-        )
+    def panel(self, rows: np.ndarray) -> np.ndarray:
+        """Rows (…, time, targets + known) as series (…, series, time, width + known)."""
+        if not self.shared:
+            return rows[..., None, :, :]
+        own = np.moveaxis(rows[..., : self.targets], -1, -2)[..., None]
+        known = rows[..., None, :, self.targets :]
+        return np.concatenate([own, np.broadcast_to(known, own.shape[:-1] + known.shape[-1:])], -1)
 
-    def wanted(self, rows: np.ndarray, first: int, last: int) -> np.ndarray:
-        """Targets (steps, horizon * targets) of the steps first .. last."""
-        y, h = rows[:, : self.targets], self.horizon
+    def series(self, observed: np.ndarray) -> np.ndarray:
+        """Observations (time, targets) as (series, time, width)."""
+        return observed.T[:, :, None] if self.shared else observed[None]
+
+    def flat(self, values: np.ndarray) -> np.ndarray:
+        """Values (series, …, width) as (…, targets)."""
+        return np.moveaxis(values[..., 0], 0, -1) if self.shared else values[0]
+
+    def seen(self, observed: np.ndarray, before: np.ndarray | None) -> np.ndarray:
+        """What the reservoir reads of observations (…, time, width) that follow on `before`."""
+        if not self.changes:
+            return observed
+        first = observed[..., :1, :] if before is None else before
+        return np.diff(observed, axis=-2, prepend=first)
+
+    def inputs(self, panel: np.ndarray, before: np.ndarray | None = None) -> np.ndarray:
+        """What the reservoir reads: the observation of a step, the knowledge of a horizon later."""
+        observed = panel[..., : -self.horizon, : self.width]
+        known = panel[..., self.horizon :, self.width :]
+        return np.concatenate([self.seen(observed, before), known], axis=-1)
+
+    def wanted(self, panel: np.ndarray, first: int, last: int) -> np.ndarray:
+        """Targets (series * steps, horizon * width) of the steps first .. last."""
+        y, h = panel[..., : self.width], self.horizon
         if self.only_last:
-            wanted = y[first + h : last + h, None]
+            wanted = y[:, first + h : last + h, None]
         else:
-            windows = np.lib.stride_tricks.sliding_window_view(y, h, axis=0)
-            wanted = windows[first + 1 : last + 1].transpose(0, 2, 1)
+            windows = np.lib.stride_tricks.sliding_window_view(y, h, axis=1)
+            wanted = windows[:, first + 1 : last + 1].swapaxes(2, 3)
         if self.difference:
-            wanted = wanted - y[first:last, None]
-        return wanted.reshape(last - first, -1)
+            wanted = wanted - y[:, first:last, None]
+        return wanted.reshape(len(y) * (last - first), -1)
+
+    def predictions(self, readout: Any, z: np.ndarray, newest: np.ndarray) -> np.ndarray:
+        """Forecasts (…, horizon, width) from states (…, units) and newest values (…, width)."""
+        predicted = np.asarray(readout.predict(z.reshape(-1, z.shape[-1])))
+        predicted = predicted.reshape(*z.shape[:-1], -1, self.width)
+        return predicted + newest[..., None, :] if self.difference else predicted
 
     def scaled(self, rows: np.ndarray) -> np.ndarray:
         """Rows in the units the reservoir sees."""
