@@ -1,8 +1,10 @@
 """Commands about the paper's regression tables: search, reproduce, sensitivity."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -10,6 +12,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from paralesn.cli.shared import app, folder, picture
 
+if TYPE_CHECKING:
+    from paralesn.experiments.search import Budget
+
+LONG_TERM = "long-term"
 Out = Annotated[Path, typer.Option(help="Folder of records and tables.")]
 Models = Annotated[
     list[str] | None, typer.Option("--models", help="Models, all by default; give it repeatedly.")
@@ -34,6 +40,40 @@ def _refuse(error: Exception, hint: str) -> typer.BadParameter:
     return typer.BadParameter(str(error), param_hint=hint)
 
 
+Trials = Annotated[int, typer.Option(min=1, help="Trials of each study.")]
+Study = tuple[str, str, str]
+
+
+def _search(
+    console: Console, studies: list[Study], storage: str, budget: "Budget", jobs: int
+) -> None:
+    """Carry out studies (task, model, space), showing how far it got."""
+    from paralesn.experiments.search import search as carry_out
+
+    with _progress(console) as progress:
+        bar = progress.add_task("searching", total=len(studies))
+
+        def done(study: Study) -> None:
+            progress.update(bar, advance=1, description=", ".join(study))
+
+        try:
+            carry_out(studies, storage, budget, jobs, done)
+        except ModuleNotFoundError as error:
+            console.print(f"{error}. Install it with: pip install 'paralesn\\[search]'")
+            raise typer.Exit(1) from None
+    console.print(f"Studies: {storage}", markup=False, soft_wrap=True)
+
+
+def _leave_out(console: Console, tasks: list[str]) -> list[str]:
+    """The tasks whose data are there; the others are said to be absent."""
+    from paralesn.experiments.reproduce import missing
+
+    absent = {task: why for task in tasks if (why := missing(task)) is not None}
+    for why in absent.values():
+        console.print(f"Left out: {why}", markup=False, soft_wrap=True)
+    return [task for task in tasks if task not in absent]
+
+
 @app.command()
 def search(
     what: Annotated[list[str] | None, typer.Argument(help="Tasks or groups of them.")] = None,
@@ -41,7 +81,7 @@ def search(
     spaces: Annotated[
         list[str] | None, typer.Option("--spaces", help="paper, extended; both by default.")
     ] = None,
-    trials: Annotated[int, typer.Option(min=1, help="Trials of each study.")] = 200,
+    trials: Trials = 200,
     seconds: Annotated[
         float, typer.Option(min=0, help="Most seconds of each study.", show_default="no limit")
     ] = float("inf"),
@@ -58,7 +98,6 @@ def search(
     from paralesn.experiments import spaces as known_spaces
     from paralesn.experiments.catalogue import chosen
     from paralesn.experiments.search import Budget
-    from paralesn.experiments.search import search as carry_out
     from paralesn.experiments.search import tuned as found_in
 
     console = Console()
@@ -70,34 +109,14 @@ def search(
         wanted_spaces = chosen(spaces, known_spaces.SPACES, "spaces")
     except ValueError as error:
         raise _refuse(error, "WHAT") from None
-    absent = {task: why for task in tasks if (why := reproduce.missing(task)) is not None}
-    for why in absent.values():
-        console.print(f"Left out: {why}", markup=False, soft_wrap=True)
-    studies = [
-        (task, model, space)
-        for space in wanted_spaces
-        for task in tasks
-        if task not in absent
-        for model in rows
-    ]
-    with _progress(console) as progress:
-        bar = progress.add_task("searching", total=len(studies))
-
-        def done(study: tuple[str, str, str]) -> None:
-            progress.update(bar, advance=1, description=", ".join(study))
-
-        try:
-            carry_out(studies, storage, Budget(trials, seconds), jobs or _cores(), done)
-        except ModuleNotFoundError as error:
-            console.print(f"{error}. Install it with: pip install 'paralesn\\[search]'")
-            raise typer.Exit(1) from None
+    studies = list(product(_leave_out(console, tasks), rows, wanted_spaces))
+    _search(console, studies, storage, Budget(trials, seconds), jobs or _cores())
     results = [one for study in studies if (one := found_in(*study, storage)) is not None]
     for one in results:
         console.print(
             f"{one.task}, {one.model}, {one.space} space: validation {one.validation:.4g} after "
             f"{one.trials} trials", markup=False,
         )  # fmt: skip
-    console.print(f"Studies: {storage}", markup=False, soft_wrap=True)
     if export is not None:
         tuned.write(export, results)
         console.print(f"Configurations: {export}", markup=False, soft_wrap=True)
@@ -107,10 +126,19 @@ def search(
 def reproduce(
     what: Annotated[
         list[str] | None,
-        typer.Argument(help="Tasks, tables (memory, forecasting, structured, ...) or regression."),
+        typer.Argument(
+            help="Tasks, tables (memory, forecasting, structured, ...), regression, long-term, all."
+        ),
     ] = None,
     models: Models = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of each configuration.")] = 10,
+    search: Annotated[
+        bool, typer.Option("--search", help="First search for configurations, in both spaces.")
+    ] = False,
+    trials: Trials = 200,
+    seeds: Annotated[
+        int | None,
+        typer.Option(min=1, help="Runs of each configuration.", show_default="10; 5 long-term"),
+    ] = None,
     jobs: Jobs = None,
     out: Out = Path("results"),
     studies: Annotated[
@@ -118,28 +146,47 @@ def reproduce(
     ] = None,
 ) -> None:
     """Print the paper's regression tables: our mean and deviation, the paper's, the difference."""
-    from paralesn.experiments import tables
     from paralesn.experiments.reproduce import models_of, tasks_of
-    from paralesn.experiments.reproduce import reproduce as carry_out
+    from paralesn.experiments.search import Budget
+    from paralesn.experiments.spaces import SPACES
 
-    console = Console()
+    console, jobs = Console(), jobs or _cores()
+    named = [name for name in what or ["all"] if name != LONG_TERM]
     try:
-        tasks, rows = tasks_of(what), models_of(what, models)
+        tasks, rows = tasks_of(named) if named else [], models_of(named, models)
     except ValueError as error:
         raise _refuse(error, "WHAT") from None
     folder(out)
-    if studies is not None and "://" not in studies and not Path(studies).is_dir():
+    if search:
+        studies = studies or str(out / "studies")
+        wanted = list(product(_leave_out(console, tasks), rows, SPACES))
+        _search(console, wanted, studies, Budget(trials), jobs)
+    elif studies is not None and "://" not in studies and not Path(studies).is_dir():
         raise typer.BadParameter(f"the folder {studies} does not exist", param_hint="--studies")
-    with _progress(console) as progress:
-        bar = progress.add_task("running", total=None)
+    if tasks:
+        _regression(console, named, tasks, rows, out, seeds or 10, jobs, studies)
+    if not what or {LONG_TERM, "all"} & set(what):
+        _long_term(console, out, seeds or 5, jobs, search)
 
-        def start(runs: int) -> Callable[[], None]:
-            progress.update(bar, total=runs)
-            return lambda: progress.advance(bar)
 
-        found = carry_out(tasks, rows, out, seeds, jobs or _cores(), studies, start)
-    wanted = [name for name in what or () if name in tables.TABLES] or list(tables.TABLES)
-    wide = Console(width=max(console.width, 200)) if not console.is_terminal else console
+def _regression(
+    console: Console,
+    named: list[str],
+    tasks: list[str],
+    rows: list[str],
+    out: Path,
+    seeds: int,
+    jobs: int,
+    studies: str | None,
+) -> None:
+    """Run what is not on record, and print the paper's tables."""
+    from paralesn.experiments import tables
+    from paralesn.experiments.reproduce import reproduce as carry_out
+
+    with _counted(console, "running") as start:
+        found = carry_out(tasks, rows, out, seeds, jobs, studies, start)
+    wanted = [name for name in named if name in tables.TABLES] or list(tables.TABLES)
+    wide = _wide(console)
     for name in wanted:
         table = tables.as_rich(found.cells, name)
         if table is not None:
@@ -149,7 +196,44 @@ def reproduce(
         console.print(text, markup=False)
     for why in found.absent.values():
         console.print(f"Left out: {why}", markup=False, soft_wrap=True)
-    for path in found.written:
+    _tell(console, found.written)
+
+
+def _long_term(console: Console, out: Path, seeds: int, jobs: int, search: bool) -> None:
+    """Run what is not on record, and print long-term forecasts beside published ones."""
+    from paralesn.experiments import tables
+    from paralesn.experiments.longterm import SETS
+    from paralesn.experiments.reproduce import long_term
+
+    sets = _leave_out(console, list(SETS))
+    if not sets:
+        return
+    with _counted(console, "long-term forecasts") as start:
+        found, written = long_term(sets, out, seeds, jobs, search, start)
+    _wide(console).print(tables.long_term(found))
+    _tell(console, written)
+
+
+@contextmanager
+def _counted(console: Console, what: str) -> Iterator[Callable[[int], Callable[[], None]]]:
+    """A progress bar: told the number of runs, it gives what is to be called after each."""
+    with _progress(console) as progress:
+        bar = progress.add_task(what, total=None)
+
+        def start(runs: int) -> Callable[[], None]:
+            progress.update(bar, total=runs, completed=0)
+            return lambda: progress.advance(bar)
+
+        yield start
+
+
+def _wide(console: Console) -> Console:
+    """A console that does not fold tables where nobody looks at it."""
+    return Console(width=max(console.width, 200)) if not console.is_terminal else console
+
+
+def _tell(console: Console, written: list[Path]) -> None:
+    for path in written:
         console.print(f"Written: {path}", markup=False, soft_wrap=True)
 
 

@@ -1,6 +1,7 @@
 """Electricity transformer temperatures: seven measured features, to be forecast 192 steps ahead."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
@@ -51,6 +52,33 @@ def parse_ett(content: bytes, name: str, rows: int) -> np.ndarray:
     return table
 
 
+@dataclass(frozen=True)
+class Rows:
+    """Rows of the three splits, one after the other in time, standardised by the training rows."""
+
+    train: np.ndarray
+    validation: np.ndarray
+    test: np.ndarray
+    mean: np.ndarray
+    std: np.ndarray
+    file: str
+
+
+def load_ett_rows(name: str, download: bool = True) -> Rows:
+    """All rows of a dataset, split as the long-term forecasting literature does, not clipped."""
+    key = str(name).lower()
+    if key not in ROWS:
+        raise ValueError(f"name must be one of {', '.join(ROWS)}, got {name!r}")
+    path = ett_file(key).locate(download)
+    table = parse_ett(read(path), str(path), sum(ROWS[key]))
+    train, validation, test = np.split(table, np.cumsum(ROWS[key])[:-1])
+    mean, std = train.mean(axis=0), train.std(axis=0)
+    if (std == 0.0).any():
+        raise DamagedFileError(f"{path}: a feature does not vary over the training rows")
+    train, validation, test = ((part - mean) / std for part in (train, validation, test))
+    return Rows(train, validation, test, mean, std, str(path))
+
+
 def load_ett(name: str, horizon: int = 192, download: bool = True) -> Dataset:
     """Forecast of all seven features, `horizon` steps ahead.
 
@@ -79,20 +107,13 @@ def load_ett(name: str, horizon: int = 192, download: bool = True) -> Dataset:
     lengths, horizon = ROWS[key], whole("horizon", horizon, 1)
     if horizon >= min(lengths):
         raise ValueError(f"horizon must be less than {min(lengths)} rows, got {horizon}")
-    path = ett_file(key).locate(download)
-    table = parse_ett(read(path), str(path), sum(lengths))
-    train, validation, test = np.split(table, np.cumsum(lengths)[:-1])
-    mean, std = train.mean(axis=0), train.std(axis=0)
-    if (std == 0.0).any():
-        raise DamagedFileError(f"{path}: a feature does not vary over the training rows")
-    train, validation, test = ((part - mean) / std for part in (train, validation, test))
-    clipped = int((np.abs(train) > 10.0).sum())
-    train = np.clip(train, -10.0, 10.0)
+    rows = load_ett_rows(key, download)
+    train = np.clip(rows.train, -10.0, 10.0)
     return Dataset(
         key,
         Split(train[:-horizon], train[horizon:]),
-        Split(validation[:-horizon], validation[horizon:]),
-        Split(test[:-horizon], test[horizon:]),
+        Split(rows.validation[:-horizon], rows.validation[horizon:]),
+        Split(rows.test[:-horizon], rows.test[horizon:]),
         washout=200,
         metric="nrmse",
         citation=_CITATION,
@@ -101,9 +122,9 @@ def load_ett(name: str, horizon: int = 192, download: bool = True) -> Dataset:
             "horizon": horizon,
             "rows": lengths,
             "features": FEATURES,
-            "mean": mean,
-            "std": std,
-            "clipped": clipped,
-            "file": str(path),
+            "mean": rows.mean,
+            "std": rows.std,
+            "clipped": int((np.abs(rows.train) > 10.0).sum()),
+            "file": rows.file,
         },
     )

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from paralesn.experiments import runs, tables, tuned
+from paralesn.experiments import longterm, runs, tables, tuned
 from paralesn.experiments.catalogue import chosen, models, tasks
 from paralesn.experiments.files import replacing
+from paralesn.experiments.records import Record
 from paralesn.experiments.search import Tuned
 from paralesn.experiments.search import tuned as found_in
 from paralesn.experiments.spaces import SPACES
@@ -116,6 +117,34 @@ def reproduce(
     results = [(row, there[runs.identity(run)]) for (_, row), plan in plans.items() for run in plan]
     cells = tables.cells(results)
     return Reproduction(cells, absent, [*([path] if path.exists() else []), *write(cells, out)])
+
+
+def long_term(
+    sets: Sequence[str],
+    out: Path,
+    seeds: int = 5,
+    jobs: int = 1,
+    search: bool = False,
+    start: Callable[[int], Callable[[], Any]] | None = None,
+) -> tuple[list[dict[str, Any]], list[Path]]:
+    """Run long-term forecasts not on record yet, and write results to `out`.
+
+    The configurations are those of the package or, with `search`, chosen here.
+    """
+    path = out / "records.jsonl"
+
+    def carry_out(wanted: list[Record]) -> list[Record]:
+        there = runs.known(path)
+        to_do = sum(runs.identity(one) not in there for one in wanted)
+        return runs.run(wanted, path, jobs, start(to_do) if start is not None else None)
+
+    trials = carry_out(longterm.trials(sets)) if search else []
+    chosen = longterm.choose(trials) if search else longterm.shipped(sets)
+    found = longterm.rows(carry_out(longterm.plan(chosen, seeds)))
+    written = out / "long-term.json"
+    with replacing(written) as unfinished:
+        unfinished.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return found, [path, written]
 
 
 def write(cells: dict[tuple[str, str], tables.Cell], out: Path) -> list[Path]:

@@ -1,4 +1,7 @@
-"""Chosen configurations run with many seeds: one record each, those on record not again."""
+"""Runs, one record each; those on record are not done again.
+
+What a run does is told by its `kind`; all else that makes it the run it is stands beside that.
+"""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -7,20 +10,21 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from paralesn.experiments import evaluate, records
+from paralesn.experiments import evaluate, longterm, records
 from paralesn.experiments.catalogue import models
 from paralesn.experiments.records import Record
 from paralesn.experiments.search import Tuned, _one_thread
 
+IDENTITY = ("kind", "task", "model", "space", "seed", "configuration", "alpha", "units")
+
 
 def identity(record: Record) -> str:
     """What makes a run the same run."""
-    names = ("task", "model", "space", "seed", "configuration", "alpha", "units")
-    return json.dumps([record[name] for name in names], sort_keys=True)
+    return json.dumps([record.get(name) for name in IDENTITY], sort_keys=True)
 
 
 def plan(chosen: Sequence[Tuned], seeds: int) -> list[Record]:
-    """The runs wanted, without their results."""
+    """The runs of regression tasks wanted, without their results."""
     return [
         {
             "kind": "regression",
@@ -39,24 +43,31 @@ def plan(chosen: Sequence[Tuned], seeds: int) -> list[Record]:
 
 def known(path: Path) -> dict[str, Record]:
     """Runs on record, by what they are; of several the last."""
-    return {
-        identity(record): record
-        for record in records.read(path)
-        if record.get("kind") == "regression"
-    }
+    return {identity(one): one for one in records.read(path) if one.get("kind") in KINDS}
 
 
-def carry_out(wanted: Record, path: Path) -> Record:
-    """Do one run and put it on record."""
+def _regression(wanted: Record) -> Record:
+    """Train a model of the regression tables, and test it."""
     reservoir = evaluate.build(models()[wanted["model"]], wanted["configuration"], wanted["seed"])
     outcome = evaluate.measure(wanted["task"], reservoir, wanted["alpha"], wanted["seed"])
-    done = wanted | {
+    return {
         "metric": outcome.metric,
         "metrics": outcome.metrics,
         "seconds": outcome.seconds,
         "parameters": reservoir.n_parameters_,
-        **records.surroundings(),
     }
+
+
+KINDS: dict[str, Callable[[Record], Record]] = {
+    "regression": _regression,
+    "long-term": longterm.measure,
+    "long-term trial": longterm.validate,
+}
+
+
+def carry_out(wanted: Record, path: Path) -> Record:
+    """Do one run and put it on record."""
+    done = wanted | KINDS[wanted["kind"]](wanted) | records.surroundings()
     records.append(path, done)
     return done
 

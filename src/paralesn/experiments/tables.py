@@ -233,6 +233,25 @@ def times(found: dict[tuple[str, str], Cell], models: Sequence[str]) -> Table:
     return table
 
 
+def long_term(results: Sequence[dict[str, Any]]) -> Table:
+    """Long-term forecasts beside published mean squared errors."""
+    table = Table(title="Long-term forecasts, horizon 192, every step", title_justify="left")
+    rivals = list(results[0]["published"])
+    for name in ("set", "MSE", "MAE", "seconds of training", *rivals, "better than"):
+        table.add_column(name, justify="left" if name in ("set", "better than") else "right")
+    for one in results:
+        beaten = [name for name in rivals if one["mean"] < one["published"][name]]
+        table.add_row(
+            tasks()[one["task"]].title,
+            f"{one['mean']:.4f} ±{one['std']:.4f}",
+            f"{one['metrics']['mae']:.4f}",
+            f"{one['seconds']:.1f}",
+            *(f"{one['published'][name]:.3f}" for name in rivals),
+            ", ".join(beaten) or "none",
+        )
+    return table
+
+
 def summary(found: dict[tuple[str, str], Cell]) -> list[str]:
     """How often each row does better than, as well as, and worse than the paper."""
     counted: dict[str, dict[str, int]] = defaultdict(lambda: {"win": 0, "even": 0, "loss": 0})

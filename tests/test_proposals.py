@@ -1,0 +1,90 @@
+"""What a study tries of its own accord: configurations of other studies, neighbours of its best."""
+
+import numpy as np
+import pytest
+
+optuna = pytest.importorskip("optuna")
+
+from paralesn.experiments import proposals, search, spaces, tuned  # noqa: E402
+from paralesn.experiments.catalogue import models, tasks  # noqa: E402
+from paralesn.experiments.search import Budget  # noqa: E402
+
+
+@pytest.mark.parametrize("space", spaces.SPACES)
+@pytest.mark.parametrize("model", models())
+def test_a_configuration_can_be_suggested_again(model, space, rng):
+    one = models()[model]
+    trial = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1)).ask()
+    configuration = spaces.suggest(trial, one, space)
+    told = optuna.trial.FixedTrial(spaces.hyperparameters(configuration, one, space))
+    again = spaces.suggest(told, one, space)
+    flat = [[c, c.pop("inter", {})] for c in (configuration, again)]
+    for before, after in zip(*flat, strict=True):
+        assert before.keys() == after.keys()
+        for name, value in before.items():
+            assert after[name] == (value if isinstance(value, str) else pytest.approx(value))
+
+
+def test_what_a_space_does_not_hold_is_brought_to_its_edge_and_defaults_fill_the_rest():
+    one = models()["ParalESN"]
+    given = {"rho": [0.9, 0.9], "theta": [0.0, 6.283185307179586], "bias_scale": 0.0, "tau": 1.0}
+    told = spaces.hyperparameters(given, one, "extended")
+    assert told["bias_scale"] == 0.001
+    assert told["rho max"] == pytest.approx(0.1)  # from one
+    assert told["rho min"] == 1.0  # a share
+    assert (told["phases"], told["input_scale"]) == ("random", 1.0)
+
+
+def test_deep_models_begin_with_their_shallow_ones():
+    layer = tuned.shipped("narma10", "ParalESN", "paper").configuration
+    begun = proposals.starts("ParalESN (deep)", "paper", {("ParalESN", "paper"): layer})
+    assert [one["concat"] for one in begun] == [False, True]
+    for one in begun:
+        found = spaces.suggest(optuna.trial.FixedTrial(one), models()["ParalESN (deep)"], "paper")
+        assert found["layers"] == 2
+        assert found["inter"] == layer
+        assert {name: found[name] for name in layer} == layer
+    assert proposals.starts("ParalESN", "paper", {("ParalESN", "paper"): layer}) == []
+
+
+def test_the_extended_space_begins_with_the_papers_best(monkeypatch, tmp_path):
+    monkeypatch.setattr(
+        search, "losses", lambda *_: np.full(len(_[3]), 1.0) + _[2].get("tau", 0) + np.array(_[3])
+    )
+    search.work("narma10", "ESN", "paper", str(tmp_path), Budget(8))
+    best = search.tuned("narma10", "ESN", "paper", str(tmp_path)).configuration
+    search.work("narma10", "ESN", "extended", str(tmp_path), Budget(2))
+    first = search.open_study("narma10", "ESN", "extended", str(tmp_path)).trials[0]
+    assert first.params == spaces.hyperparameters(best, models()["ESN"], "extended")
+    search.work("narma10", "ESN", "extended", str(tmp_path), Budget(4))
+    trials = search.open_study("narma10", "ESN", "extended", str(tmp_path)).trials
+    assert sum(one.params == first.params for one in trials) == 1  # begun once
+
+
+def test_neighbours_are_new_and_near_the_best(rng):
+    study = optuna.create_study()
+    names = [f"p{i}" for i in range(8)]
+    space = {n: optuna.distributions.CategoricalDistribution([0, 1, 2]) for n in names}
+    space["x"] = optuna.distributions.FloatDistribution(1e-3, 10, log=True)
+    assert proposals.neighbour(study, rng) is None
+    for value in range(12):
+        params = {n: int(rng.integers(3)) for n in names} | {"x": float(rng.uniform(0.1, 1))}
+        study.add_trial(optuna.trial.create_trial(params=params, distributions=space, value=value))
+    best = [trial.params for trial in study.trials[: proposals.BEST]]
+    changes = []
+    for _ in range(100):
+        found = proposals.neighbour(study, rng)
+        assert found not in [trial.params for trial in study.trials]
+        assert 1e-3 <= found["x"] <= 10
+        changes.append(min(sum(found[n] != one[n] for n in found) for one in best))
+    assert min(changes) >= 1
+    assert 1.2 < np.mean(changes) < 3
+
+
+def test_every_task_and_model_has_a_shipped_configuration_of_both_spaces():
+    for task in tasks():
+        for model in models():
+            for space in spaces.SPACES:
+                one = tuned.shipped(task, model, space)
+                assert one is not None, (task, model, space)
+                assert one.trials >= 150
