@@ -262,5 +262,5 @@ def sensitivity(
         raise _refuse(error, "TASK") from None
     folder(out).mkdir(exist_ok=True)
     console.print(table(found))
-    name = f"{task}-{model.replace(' ', '-')}-{space}.png"
+    name = f"{task}-{model.replace(' (deep)', '-deep').replace(' ', '-')}-{space}.png"
     picture(console, out / name, partial(plot, found))

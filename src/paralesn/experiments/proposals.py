@@ -28,7 +28,7 @@ def starts(
     """Hyperparameters to begin with, from the configurations of other studies of the task.
 
     `known` holds them by model and space: the model's own in the paper's space, and those of its
-    shallow form, stacked in two ways.
+    shallow form, stacked in every way.
     """
     one = models()[model]
     found = []
@@ -36,10 +36,8 @@ def starts(
         found.append(known[model, "paper"])
     shallow = model.removesuffix(" (deep)")
     if one.deep and (shallow, space) in known:
-        layer = known[shallow, space]
-        found += [
-            {**layer, "layers": 2, "concat": concat, "inter": layer} for concat in (False, True)
-        ]
+        layer, stacks = known[shallow, space], spaces.stacks(space)
+        found += [{**layer, **stack, "inter": layer} for stack in stacks]
     return [spaces.hyperparameters(configuration, one, space) for configuration in found]
 
 
@@ -53,7 +51,7 @@ def neighbour(study: "Study", rng: np.random.Generator) -> dict[str, Any] | None
     tried = [trial.params for trial in study.get_trials(deepcopy=False)]
     ranked = sorted(complete, key=lambda trial: trial.value or 0.0)
     for _ in range(20):
-        parent = ranked[int(rng.integers(BEST))]
+        parent = ranked[min(int(rng.geometric(0.4)), BEST) - 1]  # the best most often
         names = list(parent.params)
         chosen = [name for name in names if rng.random() < _CHANGES / len(names)]
         changed = dict(parent.params)

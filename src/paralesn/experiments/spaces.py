@@ -5,6 +5,7 @@ reservoir, `inter` among them.
 """
 
 from collections.abc import Callable, Mapping
+from itertools import product
 from typing import Any
 
 import paralesn
@@ -17,6 +18,12 @@ SPACES = ("paper", "extended")
 def alphas(space: str) -> tuple[float, ...]:
     """Penalties of the readout in a space."""
     return tuple(float(alpha) for alpha in read("spaces.toml")[space]["alphas"])
+
+
+def stacks(space: str) -> list[Configuration]:
+    """Every way to stack layers that a space knows."""
+    specs = read("spaces.toml")[space]["deep"]
+    return [dict(zip(specs, values, strict=True)) for values in product(*specs.values())]
 
 
 def suggest(trial: Any, model: Model, space: str) -> Configuration:
