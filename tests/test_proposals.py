@@ -37,14 +37,38 @@ def test_what_a_space_does_not_hold_is_brought_to_its_edge_and_defaults_fill_the
 
 def test_deep_models_begin_with_their_shallow_ones():
     layer = tuned.shipped("narma10", "ParalESN", "paper").configuration
-    begun = proposals.starts("ParalESN (deep)", "paper", {("ParalESN", "paper"): layer})
+    begun = proposals.starts("ParalESN (deep)", "paper", [], [layer])
     ways = [(one["layers"], one["concat"]) for one in begun]
     assert sorted(ways) == [(n, concat) for n in (2, 3, 4, 5) for concat in (False, True)]
     for one in begun:
         found = spaces.suggest(optuna.trial.FixedTrial(one), models()["ParalESN (deep)"], "paper")
         assert found["inter"] == layer
         assert {name: found[name] for name in layer} == layer
-    assert proposals.starts("ParalESN", "paper", {("ParalESN", "paper"): layer}) == []
+    assert proposals.starts("ParalESN", "paper", [], []) == []
+
+
+def test_the_best_that_differ_in_their_eigenvalues_are_stacked():
+    study = optuna.create_study()
+    configurations = [{"rho": r, "tau": t} for r, t in ((1, 1), (1, 2), (2, 1), (3, 1), (3, 2))]
+    for value, one in enumerate(configurations):
+        trial = optuna.trial.create_trial(value=value, user_attrs={"configuration": one})
+        study.add_trial(trial)
+    assert proposals.various(study, 2) == [{"rho": 1, "tau": 1}, {"rho": 2, "tau": 1}]
+    assert len(proposals.various(study, 9)) == 3
+
+
+def test_a_deep_study_begins_with_the_stacked_shallow_one(monkeypatch, tmp_path):
+    monkeypatch.setattr(search, "losses", lambda *_: _[2]["tau"] + np.array(_[3]))
+    search.work("narma10", "ESN", "paper", str(tmp_path), Budget(8))
+    search.work("narma10", "ESN (deep)", "paper", str(tmp_path), Budget(3))
+    study = search.open_study("narma10", "ESN (deep)", "paper", str(tmp_path))
+    for trial in study.trials[:3]:
+        layer = {
+            n: v
+            for n, v in trial.user_attrs["configuration"].items()
+            if n not in ("layers", "concat", "inter")
+        }
+        assert trial.user_attrs["configuration"]["inter"] == layer
 
 
 def test_the_extended_space_begins_with_the_papers_best(monkeypatch, tmp_path):

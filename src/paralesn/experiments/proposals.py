@@ -17,28 +17,41 @@ if TYPE_CHECKING:
     from optuna import Study
     from optuna.distributions import BaseDistribution
 
+SHALLOW = 3  # configurations of the shallow model that a deep one begins with
 BEST = 6  # trials whose neighbours are tried
 _CHANGES = 2.0  # hyperparameters that a neighbour changes, on average
 _STEP = 0.15  # of a range, standard deviation
 
 
 def starts(
-    model: str, space: str, known: dict[tuple[str, str], spaces.Configuration]
+    model: str, space: str, own: list[spaces.Configuration], shallow: list[spaces.Configuration]
 ) -> list[dict[str, Any]]:
-    """Hyperparameters to begin with, from the configurations of other studies of the task.
+    """Hyperparameters to begin with, from other studies of the task.
 
-    `known` holds them by model and space: the model's own in the paper's space, and those of its
-    shallow form, stacked in every way.
+    `own` are configurations of the model in another space, `shallow` those of its shallow form in
+    this one, which are stacked in every way.
     """
-    one = models()[model]
-    found = []
-    if space != "paper" and (model, "paper") in known:
-        found.append(known[model, "paper"])
-    shallow = model.removesuffix(" (deep)")
-    if one.deep and (shallow, space) in known:
-        layer, stacks = known[shallow, space], spaces.stacks(space)
-        found += [{**layer, **stack, "inter": layer} for stack in stacks]
-    return [spaces.hyperparameters(configuration, one, space) for configuration in found]
+    stacked = [
+        {**layer, **stack, "inter": layer} for layer in shallow for stack in spaces.stacks(space)
+    ]
+    return [spaces.hyperparameters(one, models()[model], space) for one in [*own, *stacked]]
+
+
+def various(study: "Study", count: int) -> list[spaces.Configuration]:
+    """The best configurations of a study that differ in their eigenvalues.
+
+    What is as good in one layer may be very different in a stack: eigenvalues in the upper half
+    plane and in the whole of it, for one.
+    """
+    from optuna.trial import TrialState
+
+    complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    found: dict[str, spaces.Configuration] = {}
+    for trial in sorted(complete, key=lambda trial: trial.value or 0.0):
+        configuration = trial.user_attrs["configuration"]
+        key = repr([configuration.get(name) for name in ("rho", "theta", "scale", "phases")])
+        found.setdefault(key, configuration)
+    return list(found.values())[:count]
 
 
 def neighbour(study: "Study", rng: np.random.Generator) -> dict[str, Any] | None:

@@ -97,7 +97,7 @@ def work(task: str, model: str, space: str, storage: str, budget: Budget) -> Non
     """Do trials of a study until its budget is spent. Several workers may do so at once."""
     study = open_study(task, model, space, storage)
     penalties = spaces.alphas(space)
-    for known in proposals.starts(model, space, _chosen(task, model, space, storage)):
+    for known in _starts(task, model, space, storage):
         study.enqueue_trial(known, skip_if_exists=True)
     rng = np.random.default_rng()
     begin = time.monotonic()
@@ -111,13 +111,20 @@ def work(task: str, model: str, space: str, storage: str, budget: Budget) -> Non
         study.set_user_attr("tuned", asdict(_final(study, task, model, space, penalties)))
 
 
-def _chosen(
-    task: str, model: str, space: str, storage: str
-) -> dict[tuple[str, str], spaces.Configuration]:
-    """Configurations that studies of the same task chose, for models that help this one begin."""
-    others = {(model, "paper"), (model.removesuffix(" (deep)"), space)} - {(model, space)}
-    found = {other: tuned(task, *other, storage) for other in sorted(others)}
-    return {other: one.configuration for other, one in found.items() if one is not None}
+def _starts(task: str, model: str, space: str, storage: str) -> list[dict[str, Any]]:
+    """Hyperparameters to begin with, from what other studies of the task found, if they are there.
+
+    From the paper's space the chosen configuration; for a deep model the best of its shallow form.
+    """
+    own, shallow = [], []
+    if space != "paper" and (found := tuned(task, model, "paper", storage)) is not None:
+        own.append(found.configuration)
+    if models()[model].deep:
+        below = model.removesuffix(" (deep)")
+        if tuned(task, below, space, storage) is not None:
+            study = open_study(task, below, space, storage)
+            shallow = proposals.various(study, proposals.SHALLOW)
+    return proposals.starts(model, space, own, shallow)
 
 
 def _objective(
