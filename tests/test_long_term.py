@@ -51,17 +51,24 @@ def test_validation_chooses_the_penalty(small):
     assert 0 < found["validation"] < 1  # better than the mean
 
 
-def test_the_best_mean_over_seeds_is_chosen():
-    good, bad = {"units": 1}, {"units": 2}
-    found = [
-        {"task": "etth1", "configuration": c, "validation": v, "chosen": a}
-        for c, v, a in ((good, 0.5, 1.0), (bad, 0.3, 1.0), (good, 0.4, 100.0), (bad, 0.9, 1.0))
-    ]
-    chosen = longterm.choose(found)["etth1"]
-    assert chosen["configuration"] == good
-    assert chosen["alpha"] == pytest.approx(10.0)
-    assert chosen["validation"] == pytest.approx(0.45)
-    assert (chosen["trials"], chosen["seeds"]) == (2, 2)
+def trial(units, validation, chosen, seed=1000):
+    return {
+        "task": "etth1", "configuration": {"units": units}, "validation": validation,
+        "chosen": chosen, "seed": seed,
+    }  # fmt: skip
+
+
+def test_the_best_are_judged_again_and_the_best_mean_is_chosen():
+    first = [trial(units, 0.1 * units, 1.0) for units in range(1, 8)]
+    again = longterm.finals(first)
+    units = [(run["configuration"]["units"], run["seed"]) for run in again]
+    assert units == [(n, seed) for n in (1, 2, 3, 4) for seed in (1001, 1002)]
+    more = [trial(n, 0.9 if n == 1 else 0.1 * n, 100.0, seed) for n, seed in units]
+    chosen = longterm.choose(first + more)["etth1"]
+    assert chosen["configuration"] == {"units": 2}
+    assert chosen["validation"] == pytest.approx(0.2)
+    assert chosen["alpha"] == pytest.approx(100 ** (2 / 3), rel=1e-2)
+    assert (chosen["trials"], chosen["seeds"]) == (7, 3)
 
 
 def test_runs_on_record_are_not_repeated_and_tables_come_from_them(small, tmp_path, monkeypatch):

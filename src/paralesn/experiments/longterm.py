@@ -5,6 +5,7 @@ many follow; mean squared and absolute errors of standardised values. A `Reservo
 trained on the training split only; the validation split chose its configuration.
 """
 
+import json
 import time
 from collections.abc import Iterable, Mapping
 from itertools import product
@@ -22,7 +23,8 @@ from paralesn.reservoirs.diagonal import ParalESN
 SETS = ("etth1", "etth2", "ettm1", "ettm2")
 HORIZON = 192
 MODEL = "ReservoirForecaster"
-SEARCH_SEEDS = range(1000, 1002)
+_SEARCH_SEED = 1000
+_FINALISTS, _FINAL_SEEDS = 4, range(1001, 1003)
 _WASHOUT = 300
 _FILE = "longterm.toml"
 
@@ -83,7 +85,7 @@ def validate(run: Record) -> Record:
 
 
 def trials(sets: Iterable[str]) -> list[Record]:
-    """Runs that a search consists of: every configuration of the space, with two seeds."""
+    """Runs that a search consists of: every configuration of the space."""
     space = read(_FILE)["space"]
     grid = [
         {"units": units, "rho": rho, "theta": theta, "phases": phases}
@@ -91,30 +93,48 @@ def trials(sets: Iterable[str]) -> list[Record]:
             space["units"], space["rho"], space["theta"], space["phases"]
         )
     ]
-    return [_run("long-term trial", *one) for one in product(sets, grid, [None], SEARCH_SEEDS)]
+    return [_run("long-term trial", *one) for one in product(sets, grid, [None], [_SEARCH_SEED])]
+
+
+def finals(found: Iterable[Record]) -> list[Record]:
+    """Runs of the best configurations of each set with further seeds."""
+    wanted = []
+    for name, groups in _grouped(found).items():
+        ranked = sorted(groups, key=lambda group: group[0]["validation"])
+        for group, seed in product(ranked[:_FINALISTS], _FINAL_SEEDS):
+            wanted.append(_run("long-term trial", name, group[0]["configuration"], None, seed))
+    return wanted
 
 
 def choose(found: Iterable[Record]) -> dict[str, dict[str, Any]]:
-    """The best configuration of each set on validation data."""
-    by_set: dict[str, dict[str, list[Record]]] = {}
-    for one in found:
-        group = by_set.setdefault(one["task"], {})
-        group.setdefault(repr(one["configuration"]), []).append(one)
+    """The best configuration of each set on validation data, of those judged by most seeds."""
     chosen = {}
-    for name, groups in by_set.items():
-        means = {
-            key: np.mean([one["validation"] for one in group]) for key, group in groups.items()
+    for name, groups in _grouped(found).items():
+        seeds = max(map(len, groups))
+        scores = {
+            float(np.mean([one["validation"] for one in group])): group
+            for group in groups
+            if len(group) == seeds
         }
-        best = groups[min(means, key=lambda key: means[key])]
+        best = scores[min(scores)]
         chosen[name] = {
             "configuration": best[0]["configuration"],
             # Seeds may differ by a step of the grid: the middle, in the logarithm.
-            "alpha": float(np.exp(np.mean(np.log([one["chosen"] for one in best])))),
-            "validation": float(np.mean([one["validation"] for one in best])),
+            "alpha": float(f"{np.exp(np.mean(np.log([one['chosen'] for one in best]))):.3g}"),
+            "validation": min(scores),
             "trials": len(groups),
-            "seeds": len(best),
+            "seeds": seeds,
         }
     return chosen
+
+
+def _grouped(found: Iterable[Record]) -> dict[str, list[list[Record]]]:
+    """Runs by set and configuration."""
+    by_set: dict[str, dict[str, list[Record]]] = {}
+    for one in found:
+        key = json.dumps(one["configuration"], sort_keys=True)
+        by_set.setdefault(one["task"], {}).setdefault(key, []).append(one)
+    return {name: list(groups.values()) for name, groups in by_set.items()}
 
 
 def shipped(sets: Iterable[str]) -> dict[str, dict[str, Any]]:

@@ -138,8 +138,10 @@ def long_term(
         to_do = sum(runs.identity(one) not in there for one in wanted)
         return runs.run(wanted, path, jobs, start(to_do) if start is not None else None)
 
-    trials = carry_out(longterm.trials(sets)) if search else []
-    chosen = longterm.choose(trials) if search else longterm.shipped(sets)
+    chosen = longterm.shipped(sets)
+    if search:
+        trials = carry_out(longterm.trials(sets))
+        chosen = longterm.choose(trials + carry_out(longterm.finals(trials)))
     found = longterm.rows(carry_out(longterm.plan(chosen, seeds)))
     written = out / "long-term.json"
     with replacing(written) as unfinished:
