@@ -85,6 +85,31 @@ def test_the_extended_space_begins_with_the_papers_best(monkeypatch, tmp_path):
     assert sum(one.params == first.params for one in trials) == 1  # begun once
 
 
+def test_a_study_begins_with_what_was_good_for_other_tasks(monkeypatch, tmp_path):
+    monkeypatch.setattr(search, "losses", lambda *_: _[2]["tau"] + np.array(_[3]))
+    search.work("mg", "ESN", "paper", str(tmp_path), Budget(8))
+    best = search.tuned("mg", "ESN", "paper", str(tmp_path)).configuration
+    search.work("narma10", "ESN", "paper", str(tmp_path), Budget(1))
+    study = search.open_study("narma10", "ESN", "paper", str(tmp_path))
+    assert study.trials[0].user_attrs["configuration"] == best
+
+
+def test_finals_are_not_repeated_when_a_study_goes_on(monkeypatch, tmp_path):
+    seen = []
+
+    def losses(task, model, configuration, penalties, seed):
+        seen.append(seed)
+        return configuration["tau"] + np.array(penalties)
+
+    monkeypatch.setattr(search, "losses", losses)
+    monkeypatch.setattr(search.proposals, "neighbour", lambda *_: None)
+    search.work("mg", "ESN", "paper", str(tmp_path), Budget(60))
+    judged = seen.count(1008)
+    assert judged == search.FINALISTS
+    search.work("mg", "ESN", "paper", str(tmp_path), Budget(61))
+    assert seen.count(1008) <= judged + 1
+
+
 def test_neighbours_are_new_and_near_the_best(rng):
     study = optuna.create_study()
     names = [f"p{i}" for i in range(8)]

@@ -1,8 +1,8 @@
 """What a study tries besides what its sampler suggests: known good configurations, and neighbours.
 
 A deep model has over twenty hyperparameters, too many for a model of the loss after a hundred
-trials. So a study begins with what others found for the same task (the shallow model, the paper's
-space), and every other trial changes a few hyperparameters of one of its own best.
+trials. So a study begins with what others found (for the shallow model, in the paper's space, for
+other tasks), and every other trial changes a few hyperparameters of one of its own best.
 """
 
 import math
@@ -26,10 +26,10 @@ _STEP = 0.15  # of a range, standard deviation
 def starts(
     model: str, space: str, own: list[spaces.Configuration], shallow: list[spaces.Configuration]
 ) -> list[dict[str, Any]]:
-    """Hyperparameters to begin with, from other studies of the task.
+    """Hyperparameters to begin with.
 
-    `own` are configurations of the model in another space, `shallow` those of its shallow form in
-    this one, which are stacked in every way.
+    `own` are configurations that other studies of the model chose, `shallow` good ones of its
+    shallow form, which are stacked in every way.
     """
     stacked = [
         {**layer, **stack, "inter": layer} for layer in shallow for stack in spaces.stacks(space)

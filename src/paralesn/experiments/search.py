@@ -6,6 +6,7 @@ is never repeated: a study goes on where it stands, and a configuration drawn tw
 earlier result, if it was judged by all seeds.
 """
 
+import json
 import time
 import warnings
 from collections.abc import Sequence
@@ -112,13 +113,16 @@ def work(task: str, model: str, space: str, storage: str, budget: Budget) -> Non
 
 
 def _starts(task: str, model: str, space: str, storage: str) -> list[dict[str, Any]]:
-    """Hyperparameters to begin with, from what other studies of the task found, if they are there.
+    """Hyperparameters to begin with, from what other studies chose, if they are there.
 
-    From the paper's space the chosen configuration; for a deep model the best of its shallow form.
+    The model's own for other tasks and in the paper's space; for a deep model the best of its
+    shallow form.
     """
-    own, shallow = [], []
-    if space != "paper" and (found := tuned(task, model, "paper", storage)) is not None:
-        own.append(found.configuration)
+    elsewhere = [(other, space) for other in tasks() if other != task]
+    if space != "paper":
+        elsewhere.insert(0, (task, "paper"))
+    found = [tuned(other, model, where, storage) for other, where in elsewhere]
+    own, shallow = [one.configuration for one in found if one is not None], []
     if models()[model].deep:
         below = model.removesuffix(" (deep)")
         if tuned(task, below, space, storage) is not None:
@@ -186,14 +190,19 @@ def _final(study: "Study", task: str, model: str, space: str, penalties: Sequenc
     ranked = sorted(complete, key=lambda trial: trial.value or 0.0)
     best: tuple[float, Any, float] | None = None
     seen: list[Any] = []
+    finals: dict[str, list[float]] = study.user_attrs.get("finals", {})  # of earlier budgets
     for trial in ranked:
         configuration = trial.user_attrs["configuration"]
         if configuration in seen:
             continue
         seen.append(configuration)
-        seeds = range(FIRST_SEED, FIRST_SEED + SEEDS + FINAL_SEEDS)
-        total = sum(losses(task, model, configuration, penalties, seed) for seed in seeds)
-        mean = np.asarray(total) / (SEEDS + FINAL_SEEDS)
+        key = json.dumps(configuration, sort_keys=True)
+        if key not in finals:
+            seeds = range(FIRST_SEED, FIRST_SEED + SEEDS + FINAL_SEEDS)
+            total = sum(losses(task, model, configuration, penalties, seed) for seed in seeds)
+            finals[key] = (np.asarray(total) / len(seeds)).tolist()
+            study.set_user_attr("finals", finals)
+        mean = np.array(finals[key])
         place = int(mean.argmin())
         if best is None or mean[place] < best[0]:
             best = float(mean[place]), configuration, penalties[place]
