@@ -102,11 +102,25 @@ def test_updates_in_pieces_lead_where_one_run_leads(waves, shared, horizon, tmp_
     np.testing.assert_allclose(every[-1], expected[:horizon].reshape(every[-1].shape), rtol=1e-9)
 
 
-def test_refitting_learns_what_fitting_on_everything_learns(waves):
-    setting = {"horizon": 2, "shared": True, "difference": "inputs", "held_out": 0}
+@pytest.mark.parametrize("every", [1, 7])
+def test_refitting_learns_what_fitting_on_everything_learns(waves, every):
+    setting = {"horizon": 2, "shared": True, "difference": "inputs", "held_out": 0, "every": every}
     whole = model(**setting).fit(waves)
     grown = model(**setting).fit(waves[:200]).update(waves[200:], refit=True)
     np.testing.assert_allclose(grown.readout_.coef_, whole.readout_.coef_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("only_last", [False, True])
+def test_every_so_many_steps_are_learnt_from(waves, only_last, monkeypatch):
+    h, every, y = 5, 7, waves[:, 0]
+    monkeypatch.setattr("paralesn.estimators.forecaster._VALUES", 500)  # many blocks
+    found = model(horizon=h, only_last=only_last, every=every, held_out=0).fit(y)
+    z, _ = pe.ParalESN(**TANH.get_params()).run(y[:-h, None])
+    steps = range(20, len(z), every)
+    first = h if only_last else 1
+    targets = [y[t + first : t + 1 + h] for t in steps]
+    expected = pe.Ridge([1e-3]).fit(z[steps], np.array(targets))
+    np.testing.assert_allclose(found.readout_.coef_, expected.coef_, rtol=1e-6)
 
 
 def test_wrong_arguments_are_named(waves):
@@ -114,3 +128,5 @@ def test_wrong_arguments_are_named(waves):
         model(difference="in").fit(waves)
     with pytest.raises((TypeError, ValueError), match="shared must be"):
         model(shared="yes").fit(waves)
+    with pytest.raises(ValueError, match="every must be"):
+        model(every=0).fit(waves)

@@ -7,6 +7,7 @@ from paralesn.datasets.ett import Rows
 from paralesn.experiments import longterm, records, reproduce, runs, tables
 
 CONFIGURATION = {"units": 8, "rho": [0.8, 0.99], "theta": [0.0, 1.0], "phases": "even"}
+RUN = {"task": "etth1", "configuration": CONFIGURATION, "seed": 3, "alpha": 0.1}
 
 
 @pytest.fixture
@@ -22,11 +23,11 @@ def small(monkeypatch, rng):
 
 
 def test_errors_are_those_of_every_forecast_of_the_split(small):
-    model = longterm.forecaster(CONFIGURATION, [0.1], seed=3).fit(small.train)
+    model = longterm.forecaster(RUN, [0.1]).fit(small.train)
     everything = np.concatenate([small.train, small.validation, small.test])
     off = []
     for origin in range(239, 294):  # the newest row known; six follow in the test split
-        again = longterm.forecaster(CONFIGURATION, [0.1], seed=3).fit(small.train)
+        again = longterm.forecaster(RUN, [0.1]).fit(small.train)
         forecast = again.update(everything[180 : origin + 1]).forecast()
         off.append(forecast - everything[origin + 1 : origin + 7])
     off = np.array(off)
@@ -37,7 +38,7 @@ def test_errors_are_those_of_every_forecast_of_the_split(small):
 
 def test_training_sees_the_training_split_only(small):
     run = longterm.plan({"etth1": {"configuration": CONFIGURATION, "alpha": 0.1}}, 1)[0]
-    expected = longterm.forecaster(CONFIGURATION, [0.1], seed=0).fit(small.train)
+    expected = longterm.forecaster(run, [0.1]).fit(small.train)
     expected.update(small.validation)
     outcome = longterm.measure(run)
     assert outcome["metrics"] == longterm.errors(expected, small.test)

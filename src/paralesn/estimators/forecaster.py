@@ -11,7 +11,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from paralesn.estimators import calibration, defaults, scaling
-from paralesn.estimators.parts import check_parts, own_readout, own_reservoir
+from paralesn.estimators.parts import check_parts, finish, own_readout, own_reservoir
 from paralesn.estimators.rolling import roll
 from paralesn.estimators.rows import Rows, names_of, read_rows
 from paralesn.persistence import register_estimator
@@ -59,6 +59,9 @@ class ReservoirForecaster(BaseEstimator):
     shared : bool
         Forecast every target from itself alone (and from X), all by the same reservoir and readout,
         which learn from all of them: often better than one model of many targets together.
+    every : int
+        Learn from every so many steps only. Neighbouring steps of a long horizon have nearly the
+        same targets: little is lost, and training is that much faster.
 
     Attributes
     ----------
@@ -92,6 +95,7 @@ class ReservoirForecaster(BaseEstimator):
         held_out: float = 0.2,
         standardize: bool | None = None,
         shared: bool = False,
+        every: int = 1,
     ) -> None:
         self.reservoir = reservoir
         self.readout = readout
@@ -102,6 +106,7 @@ class ReservoirForecaster(BaseEstimator):
         self.held_out = held_out
         self.standardize = standardize
         self.shared = shared
+        self.every = every
 
     # -- learning --------------------------------------------------------------------------------
 
@@ -156,10 +161,8 @@ class ReservoirForecaster(BaseEstimator):
         kept: list[tuple[np.ndarray, np.ndarray]] = []
         self._calibration = None
         for first, last, z, state in self._run(inputs, None, [before] if calibrates else []):
-            skip = max(0, self.washout - first)
-            if last - first > skip:
-                wanted = self._rows.wanted(panel, first + skip, last)
-                states = z[:, skip:].reshape(len(wanted), -1)
+            states, wanted = self._rows.lesson(panel, z, first)
+            if len(wanted):
                 if isinstance(readout, Ridge):
                     if self._calibration is not None:
                         self._calibration.readout.validate(states, wanted)
@@ -167,14 +170,14 @@ class ReservoirForecaster(BaseEstimator):
                 else:  # it learns when all states are there
                     kept.append((states, wanted))
             if calibrates and last == before:
-                _finish(readout, kept)
+                finish(readout, kept)
                 self._calibration = calibration.prepare(
                     self.reservoir_, deepcopy(readout), state, panel, inputs, held
                 )
-            self.state_ = state
+            self.state_, self._position = state, last
         if self._calibration is not None and isinstance(readout, Ridge):
             readout.choose_as(self._calibration.readout)
-        _finish(readout, kept)
+        finish(readout, kept)
         self.readout_ = readout
 
     def update(self, y: Any, X: Any = None, refit: bool = False) -> Self:
@@ -197,14 +200,15 @@ class ReservoirForecaster(BaseEstimator):
         panel = self._rows.panel(rows)
         inputs = self._rows.inputs(panel, self._rows.series(self._pending[:1]))
         readout, end = deepcopy(self.readout_) if refit else self.readout_, self.state_
-        for first, last, z, state in self._run(inputs, self.state_):
-            if refit:
-                wanted = self._rows.wanted(panel, first, last)
-                readout.partial_fit(z.reshape(len(wanted), -1), wanted)
+        for first, _, z, state in self._run(inputs, self.state_):
+            states, wanted = self._rows.lesson(panel, z, first, self._position)
+            if refit and len(wanted):
+                readout.partial_fit(states, wanted)
             end = state
         if refit:
-            _finish(readout, [])
+            finish(readout, [])
         self.readout_, self.state_ = readout, end
+        self._position += inputs.shape[1]
         observed = np.vstack([self._pending[:1], rows[:, : self.n_features_in_]])
         self._pending = observed[-self.horizon_ - 1 :].copy()
         return self
@@ -297,7 +301,7 @@ class ReservoirForecaster(BaseEstimator):
             raise ValueError(f"y must be {expected}, got {len(observed)}")
         predicted = self.predict(observed[:count], X).reshape(count, -1)
         whole = self._rows._replace(difference=False, shared=False)
-        wanted = whole.wanted(observed[None], 0, count)
+        wanted = whole.wanted(observed[None], slice(count))
         skip = min(self.washout, count - 1)
         return float(r2_score(wanted[skip:], predicted[skip:]))
 
@@ -316,6 +320,8 @@ class ReservoirForecaster(BaseEstimator):
             difference=self._difference,
             changes=self._changes,
             shared=self._shared,
+            washout=int(self.washout),
+            every=int(self.every),
             scaling=None if self._scaling is None else scaling.Scaling(**self._scaling),
             names=self._names,
             dtype=self.reservoir_._real_dtype() if hasattr(self, "reservoir_") else np.dtype(float),
@@ -345,6 +351,7 @@ class ReservoirForecaster(BaseEstimator):
     def _check_parameters(self) -> None:
         checks.integer("horizon", self.horizon, 1)
         checks.integer("washout", self.washout, 0)
+        checks.integer("every", self.every, 1)
         checks.flag("only_last", self.only_last)
         checks.flag("shared", self.shared)
         if isinstance(self.difference, str) and self.difference != "inputs":
@@ -355,7 +362,7 @@ class ReservoirForecaster(BaseEstimator):
     LEARNT = (
         "reservoir_", "readout_", "state_", "n_features_in_", "n_known_", "_flat", "_scaling",
         "_pending", "_calibration", "_difference", "_changes", "_shared", "_names", "horizon_",
-        "only_last_",
+        "only_last_", "_position",
     )  # fmt: skip
 
     def _check_learnt(self) -> None:
@@ -370,7 +377,8 @@ class ReservoirForecaster(BaseEstimator):
             d >= 1 and known >= 0 and (d == 1 or not self._flat)
             and d + known == features + count - 1
             and {self._difference, self.only_last_, *flags} <= {True, False}
-            and isinstance(self.horizon_, int) and self._names.keys() == {"y", "X"}
+            and isinstance(self.horizon_, int) and isinstance(self._position, int)
+            and self._names.keys() == {"y", "X"}
             and self.state_.origin == self.reservoir_._origin
             and self._pending.shape == (self.horizon_ + 1, d) and np.isfinite(self._pending).all()
         )  # fmt: skip
@@ -384,13 +392,3 @@ class ReservoirForecaster(BaseEstimator):
 register_estimator(
     ReservoirForecaster, ReservoirForecaster.LEARNT, ReservoirForecaster._check_learnt
 )
-
-
-def _finish(readout: Any, kept: list[tuple[np.ndarray, np.ndarray]]) -> None:
-    """Have everything digested learnt now, so that predicting changes nothing."""
-    if kept:
-        wanted = np.concatenate([pair[1] for pair in kept])
-        flat = wanted[:, 0] if wanted.shape[1] == 1 else wanted
-        readout.fit(np.concatenate([pair[0] for pair in kept]), flat)
-    else:
-        readout.coef_  # noqa: B018

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 
 from paralesn.readouts.mlp import MLP
@@ -39,3 +40,13 @@ def check_parts(reservoir: Any, readout: Any, times: int = 1) -> None:
         raise TypeError("an estimator must hold a reservoir and a readout")
     if getattr(readout, "n_features_in_", None) != times * reservoir._n_features_out:
         raise ValueError("the readout does not fit the reservoir")
+
+
+def finish(readout: Any, kept: list[tuple[np.ndarray, np.ndarray]]) -> None:
+    """Have everything digested learnt now, so that predicting changes nothing."""
+    if kept:
+        wanted = np.concatenate([pair[1] for pair in kept])
+        flat = wanted[:, 0] if wanted.shape[1] == 1 else wanted
+        readout.fit(np.concatenate([pair[0] for pair in kept]), flat)
+    else:
+        readout.coef_  # noqa: B018

@@ -22,6 +22,8 @@ class Rows(NamedTuple):
     difference: bool
     changes: bool  # whether the reservoir reads changes from step to step, not values
     shared: bool
+    washout: int
+    every: int  # of the steps after the washout is learnt from
     scaling: Scaling | None
     names: dict[str, list[str] | None]  # of the columns of y and X, where they had names
     dtype: np.dtype  # in which the reservoir must be able to hold scaled rows
@@ -96,17 +98,30 @@ class Rows(NamedTuple):
         known = panel[..., self.horizon :, self.width :]
         return np.concatenate([self.seen(observed, before), known], axis=-1)
 
-    def wanted(self, panel: np.ndarray, first: int, last: int) -> np.ndarray:
-        """Targets (series * steps, horizon * width) of the steps first .. last."""
+    def wanted(self, panel: np.ndarray, steps: slice) -> np.ndarray:
+        """Targets (series * steps, horizon * width) of some steps."""
         y, h = panel[..., : self.width], self.horizon
         if self.only_last:
-            wanted = y[:, first + h : last + h, None]
+            wanted = y[:, h:, None][:, steps]
         else:
             windows = np.lib.stride_tricks.sliding_window_view(y, h, axis=1)
-            wanted = windows[:, first + 1 : last + 1].swapaxes(2, 3)
+            wanted = windows[:, 1:][:, steps].swapaxes(2, 3)
         if self.difference:
-            wanted = wanted - y[:, first:last, None]
-        return wanted.reshape(len(y) * (last - first), -1)
+            wanted = wanted - y[:, steps, None]
+        return wanted.reshape(wanted.shape[0] * wanted.shape[1], -1)
+
+    def lesson(
+        self, panel: np.ndarray, z: np.ndarray, first: int, before: int = 0
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """States (n, units) and targets that are learnt from, of those that begin at step `first`.
+
+        `before` is the number of steps read before the panel.
+        """
+        start = max(first + before, self.washout)
+        start += (self.washout - start) % self.every - before
+        states = z[:, start - first :: self.every]
+        wanted = self.wanted(panel, slice(start, max(start, first + z.shape[1]), self.every))
+        return states.reshape(len(wanted), z.shape[-1]), wanted
 
     def predictions(self, readout: Any, z: np.ndarray, newest: np.ndarray) -> np.ndarray:
         """Forecasts (…, horizon, width) from states (…, units) and newest values (…, width)."""
