@@ -139,6 +139,8 @@ def _tell(
     draw = partial(reports.plot, observed=observed, made=made, wanted=wanted)
     quiet.print(reports.table(observed, made))
     say(quiet, reports.verdict(made))
+    if made.tuned is not None:
+        say(quiet, reports.searched(made.tuned))
     if (held := reports.covered(made, wanted)) is not None:
         say(quiet, held)
     say(quiet, f"Forecast: {paths['forecast']}")

@@ -22,6 +22,11 @@ CODES = (
     "4 lines of a stream were skipped, 130 interrupted."
 )
 
+
+class UnusableError(ValueError):
+    """A model file that cannot be used for what is wanted."""
+
+
 app = typer.Typer(
     name="paralesn",
     help="Parallel echo state networks: reservoir computing at memory speed.",
@@ -97,7 +102,9 @@ def failing() -> Iterator[None]:
 
     try:
         yield
-    except (TableError, DamagedFileError) as error:
+    except BrokenPipeError:  # whoever reads has gone: nothing to say
+        raise
+    except (TableError, DamagedFileError, UnusableError) as error:
         say(stderr(), f"Error: {error}")
         raise typer.Exit(UNUSABLE) from None
     except (ModuleNotFoundError, OSError, MemoryError) as error:
@@ -116,9 +123,7 @@ def progress() -> Iterator[Callable[[str, float], None]]:
         bar = shown.add_task("reading", total=None)
 
         def report(what: str, share: float) -> None:
-            shown.update(
-                bar, description=what, completed=share, total=1.0 if share > 0 else None
-            )
+            shown.update(bar, description=what, completed=share, total=1.0 if share > 0 else None)
 
         yield report
 
@@ -137,14 +142,13 @@ def seconds_of(text: str | None) -> float | None:
 def load_model(path: Path, *kinds: str) -> Any:
     """A saved model, of one of the kinds named."""
     import paralesn
-    from paralesn.datasets.tables import TableError
     from paralesn.estimators import live  # noqa: F401 (registers what streams leave behind)
 
     try:
         model = paralesn.load(path)
     except ValueError as error:
-        raise TableError(str(error)) from error
+        raise UnusableError(str(error)) from error
     if kinds and type(model).__name__ not in kinds:
         expected = " or ".join(kinds)
-        raise TableError(f"{path} holds a {type(model).__name__}, expected a {expected}")
+        raise UnusableError(f"{path} holds a {type(model).__name__}, expected a {expected}")
     return model

@@ -70,9 +70,8 @@ def _long(path: Path, columns: Columns) -> Labelled:
         row = int(order[1:][again][0])
         raise TableError(f"{table.place(row)}: case {cases[code[row]]!r} has this time already")
     ends = np.flatnonzero(np.diff(sorted_code)) + 1
-    series: Series = np.split(values[order], ends)
-    if len({len(one) for one in series}) == 1:
-        series = np.stack(series)
+    parts = np.split(values[order], ends)
+    series = np.stack(parts) if len({len(one) for one in parts}) == 1 else parts
     known = _labels(table, columns.label, code, first) if labels else None
     return Labelled(series, cases, known)
 
@@ -138,5 +137,3 @@ def as_classes(labels: list[str], classes: np.ndarray) -> np.ndarray:
             whole[label] = label
     found = [known.get(label, known.get(whole[label], label)) for label in labels]
     return np.array(found, dtype=object)
-
-

@@ -161,7 +161,9 @@ def _sorted(
         kept = starts if kind == "first" else np.r_[starts[1:], len(times)] - 1
         values = values[kept]
     taken = "identical rows dropped" if same.all() else f"the {kind} taken"
-    notes.append(f"{_count(again.size, 'row')} with a time that was there already: {taken}, {where}")
+    notes.append(
+        f"{_count(again.size, 'row')} with a time that was there already: {taken}, {where}"
+    )
     return times[kept], values, order[kept]
 
 
@@ -204,7 +206,9 @@ def _gapless(found: Observed, choices: Choices) -> Observed:
         found.notes.append(f"{note}: rows are taken as equal steps")
         return found
     count = int((skipped - 1).sum())
-    note = f"{_count(off.size, 'gap')}, {_count(count, 'row')} missing ({found.clock}), first {first}"
+    note = (
+        f"{_count(off.size, 'gap')}, {_count(count, 'row')} missing ({found.clock}), first {first}"
+    )
     if choices.gaps == "keep":
         found.notes.append(f"{note}: rows are taken as equal steps; --gaps fill puts rows in")
         return found

@@ -11,6 +11,7 @@ from paralesn.datasets.times import written
 from paralesn.experiments.backtest import MODEL
 from paralesn.experiments.files import replacing, save_figure
 from paralesn.experiments.forecasting import Made, Wanted
+from paralesn.experiments.tuning import Tuned
 
 _SHOWN = 6  # targets in a picture
 
@@ -38,12 +39,19 @@ def verdict(made: Made) -> str:
     test, naive = made.test, made.test.naive()
     ours, theirs = test.overall(MODEL), test.overall(naive)
     measure = "MASE" if np.isfinite(test.errors[MODEL].mase).all() else "MAE"
+    compared = f"{measure} {ours:.4g} against {theirs:.4g}"
     if test.beats_naive():
         better = f" ({1 - ours / theirs:.0%} less)" if theirs > 0 else ""
-        return f"The model beats the {naive} forecast: {measure} {ours:.4g}, not {theirs:.4g}{better}."
+        return f"The model beats the {naive} forecast: {compared}{better}."
+    advice = "use that one" if made.tuned is not None else "use that one, or try --search 60s"
+    return f"The model does NOT beat the {naive} forecast: {compared}; {advice}."
+
+
+def searched(tuned: Tuned) -> str:
+    """What a search was worth."""
     return (
-        f"The model does NOT beat the {naive} forecast: {measure} {ours:.4g}, not {theirs:.4g}. Use "
-        "that one, or try --search."
+        f"Search: {tuned.trials} settings tried in {tuned.seconds:.0f} s; error on validation data "
+        f"{tuned.error:.4g}, that of the defaults {tuned.untuned:.4g}."
     )
 
 

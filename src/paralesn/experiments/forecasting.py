@@ -91,7 +91,7 @@ def make(observed: Observed, wanted: Wanted, report: Report, notes: list[str]) -
         total = wanted.search
         tuned = tune(
             problem.part(0, first), wanted.test, total, wanted.seed,
-            lambda trials, seconds: report(f"searching, {trials} trials", min(1.0, seconds / total)),
+            lambda trials, taken: report(f"searching, {trials} trials", min(1.0, taken / total)),
         )  # fmt: skip
     settings = {} if tuned is None else tuned.settings
     report("testing", 0.0)

@@ -85,7 +85,9 @@ def tune(
             if before + slowest > seconds:
                 break
             continue  # something smaller may fit in
-        model = forecaster(settings, problem, seed, first).fit(recent.y[:first], recent.known(0, first))
+        model = forecaster(settings, problem, seed, first).fit(
+            recent.y[:first], recent.known(0, first)
+        )
         error = backtest(model, recent, first).overall(MODEL)
         now = time.monotonic() - start
         if now - before > slowest:
