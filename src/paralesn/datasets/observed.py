@@ -148,7 +148,7 @@ def _sorted(
     where = f"the first {written(times[first : first + 1])[0]}, {table.place(int(order[first]))}"
     if not same.all() and choices.duplicates == "error":
         raise TableError(
-            f"{_count(int((~same).sum()), 'time')} come again with other values, {where}; "
+            f"times that come again with other values: {int((~same).sum())}, {where}; "
             "--duplicates first, last or mean says which to take"
         )
     kind = "first" if same.all() else choices.duplicates

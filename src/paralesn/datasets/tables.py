@@ -139,6 +139,7 @@ def _read_csv(path: Path, wanted: list[str]) -> Any:
                 file, sep=head.separator, header=None, names=range(len(head.names)),
                 usecols=places, index_col=False, skipinitialspace=True, low_memory=False,
                 skip_blank_lines=len(head.names) > 1, encoding="utf-8",
+                float_precision="round_trip",
             )  # fmt: skip
         except pd.errors.EmptyDataError:
             frame = pd.DataFrame({place: [] for place in places})
@@ -167,7 +168,10 @@ def _header(path: Path) -> _Header:
             f"{path.name} is neither a text file in UTF-8 nor Parquet: export it as CSV"
         )
     separator = max(_SEPARATORS, key=text.count)
-    names = [name.strip() for name in next(csv.reader([text], delimiter=separator))]
+    names = [
+        name.strip()
+        for name in next(csv.reader([text], delimiter=separator, skipinitialspace=True))
+    ]
     if all(_is_number(name) for name in names):
         raise TableError(
             f"{path.name} begins with numbers ({text[:40]}), expected a line with the names of the "
@@ -218,7 +222,7 @@ def _records(path: Path, head: _Header) -> Iterator[tuple[int, list[str]]]:
     """Rows as Python's csv module reads them, with the number of the line they end in."""
     with opened(path) as file:
         text = io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline="")
-        rows = csv.reader(text, delimiter=head.separator)
+        rows = csv.reader(text, delimiter=head.separator, skipinitialspace=True)
         next(rows)
         for record in rows:
             if record or len(head.names) == 1:
