@@ -50,7 +50,7 @@ def verdict(made: Made) -> str:
 def searched(tuned: Tuned) -> str:
     """What a search was worth."""
     return (
-        f"Search: {tuned.trials} settings tried in {tuned.seconds:.0f} s; error on validation data "
+        f"Search: tried {tuned.trials} in {tuned.seconds:.0f} s; error on validation data "
         f"{tuned.error:.4g}, that of the defaults {tuned.untuned:.4g}."
     )
 
