@@ -159,6 +159,14 @@ def test_wrong_calls(data, arguments, code, words, monkeypatch):
     assert [path.name for path in data.parent.iterdir()] == ["data.csv"]
 
 
+def test_numbers_too_large_to_learn_from_are_no_traceback(tmp_path):
+    values = "".join(f"{(-1) ** k}.7e308\n" for k in range(100))
+    (tmp_path / "data.csv").write_text("load\n" + values)
+    out = ("--out", tmp_path / "out")
+    done = call("forecast", tmp_path / "data.csv", "--horizon", 3, *out, code=3)
+    assert "Error: " in done.stderr
+
+
 def test_without_pandas_it_is_said_what_to_install(data, monkeypatch):
     import importlib.util
 

@@ -111,6 +111,11 @@ def test_the_target_may_be_left_out_where_it_is_clear(write):
         read_series(write("a,b\n1,2\n"), ["a"], ["a"])
 
 
+def test_columns_that_nobody_asks_for_may_have_any_name(write):
+    found = read_series(write(",,load,x,x\n0,1,2,3,4\n5,6,7,8,9\n"), time=None)
+    assert (found.targets, found.y.ravel().tolist()) == (("load",), [2, 7])
+
+
 def test_truth_values_are_numbers(write):
     found = read_series(write("a,b\n1,True\n2,False\n"), ["a"], ["b"])
     assert found.X.tolist() == [[1.0], [0.0]]

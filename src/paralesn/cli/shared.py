@@ -97,14 +97,11 @@ def print_json(value: Any) -> None:
 @contextmanager
 def failing() -> Iterator[None]:
     """Turn errors into a line on standard error and the exit code that they mean."""
-    from paralesn.datasets.files import DamagedFileError
-    from paralesn.datasets.tables import TableError
-
     try:
         yield
     except BrokenPipeError:  # whoever reads has gone: nothing to say
         raise
-    except (TableError, DamagedFileError, UnusableError) as error:
+    except ValueError as error:  # whatever refused the data has said why
         say(stderr(), f"Error: {error}")
         raise typer.Exit(UNUSABLE) from None
     except (ModuleNotFoundError, OSError, MemoryError) as error:

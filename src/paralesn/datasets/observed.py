@@ -122,7 +122,7 @@ def _only_numbers(table: Table, other: set[str | None]) -> str:
     """The one column of numbers."""
     import pandas as pd
 
-    names = [name for name in table.names if name not in other]
+    names = [str(name) for name in table.frame.columns if name not in other]
     numbers = [name for name in names if pd.api.types.is_numeric_dtype(table.frame[name])]
     if len(numbers) != 1:
         raise TableError(

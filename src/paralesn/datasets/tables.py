@@ -108,10 +108,12 @@ def check_columns(path: Path, names: Sequence[str], wanted: Sequence[str], optio
 
 
 def read_table(path: Path, columns: Sequence[str] | None = None) -> Table:
-    """Read a table, all columns or the ones named, which must be there."""
+    """Read a table: the columns named, which must be there, or all whose names are their own."""
     require("pandas", "reading tables")
     names = column_names(path)
-    wanted = list(dict.fromkeys(names if columns is None else columns))
+    wanted = [name for name in names if names.count(name) == 1]
+    if columns is not None:
+        wanted = list(dict.fromkeys(columns))
     check_columns(path, names, wanted, "asked for")
     frame = _read_parquet(path, wanted) if is_parquet(path) else _read_csv(path, wanted)
     if not len(frame):
