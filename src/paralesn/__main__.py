@@ -1,5 +1,8 @@
 """``python -m paralesn``."""
 
-from paralesn.cli import main
+try:
+    from paralesn.cli import main
+except KeyboardInterrupt:  # it takes a moment
+    raise SystemExit(130) from None
 
 main()

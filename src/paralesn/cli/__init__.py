@@ -1,9 +1,29 @@
 """The command line: thin, it parses, calls and prints."""
 
-from paralesn.cli import data, regression, reports
+from paralesn.cli import (
+    classify,
+    data,
+    forecast,
+    inspect,
+    predict,
+    regression,
+    reports,
+    stream,
+)
 from paralesn.cli.shared import app
 
-__all__ = ["app", "data", "main", "regression", "reports"]
+__all__ = [
+    "app",
+    "classify",
+    "data",
+    "forecast",
+    "inspect",
+    "main",
+    "predict",
+    "regression",
+    "reports",
+    "stream",
+]
 
 
 def main() -> None:

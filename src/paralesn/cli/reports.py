@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from paralesn.cli.shared import app, folder, picture
+from paralesn.cli.shared import Json, app, folder, picture, print_json, stderr
 
 
 @app.command()
@@ -21,6 +21,7 @@ def demo(
     horizon: Annotated[int, typer.Option(min=1, help="Steps to look ahead.")] = 84,
     seed: Annotated[int, typer.Option(min=0, help="Fixes the result.")] = 0,
     out: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("demo.png"),
+    json: Json = False,
 ) -> None:
     """Predict chaotic series with the estimators, beside an echo state network."""
     from paralesn.experiments.demo import demonstrate, plot
@@ -28,8 +29,15 @@ def demo(
     console = Console()
     if not out.parent.is_dir():
         raise typer.BadParameter(f"the folder {out.parent} does not exist", param_hint="--out")
-    with console.status("compiling on the first run, then predicting ..."):
+    with stderr().status("compiling on the first run, then predicting ..."):
         result = demonstrate(units, steps, horizon, seed)
+    if json:
+        both = {one.name: {"nrmse": one.error, "seconds": one.seconds}
+                for one in (result.paralesn, result.esn)}  # fmt: skip
+        picture(stderr(), out, partial(plot, result))
+        print_json({"mackey_glass": both, "lyapunov_times": result.valid_time,
+                    "accuracy": result.accuracy, "picture": str(out)})  # fmt: skip
+        return
     table = Table(title=f"Mackey-Glass, {horizon} steps ahead, {units} units")
     table.add_column("reservoir")
     table.add_column("test NRMSE", justify="right")

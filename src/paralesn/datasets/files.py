@@ -71,7 +71,7 @@ def plain_name(path: Path) -> str:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def opened(path: Path) -> Iterator[IO[bytes]]:
     """Decompressed stream; a file that does not decompress is named."""
     openers: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
     try:
@@ -83,7 +83,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
 
 def digest(path: Path) -> str:
     """Sha256 of the decompressed content, so that the kind of compression is immaterial."""
-    with _opened(path) as file:
+    with opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
@@ -123,7 +123,7 @@ def compare(path: Path, found: str, origin: str | None = None) -> None:
 
 def read(path: Path) -> bytes:
     """Content of a file, decompressed and compared with the recorded sum."""
-    with _opened(path) as file:
+    with opened(path) as file:
         content = file.read()
     compare(path, hashlib.sha256(content).hexdigest())
     return content

@@ -1,0 +1,408 @@
+"""The command line on data that people bring."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import paralesn as pe
+from paralesn.cli import app
+
+HOURS = pd.date_range("2020-01-01", periods=500, freq="h")
+
+
+def call(*arguments, code=0, stdin=None):
+    done = CliRunner().invoke(app, [str(one) for one in arguments], input=stdin)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == code, done.output
+    return done
+
+
+@pytest.fixture
+def frame(rng):
+    t = np.arange(500)
+    wave = np.sin(t * 2 * np.pi / 24)
+    return pd.DataFrame(
+        {"date": HOURS, "load": 10 + wave + 0.05 * rng.normal(size=500), "temp": np.roll(wave, 6)}
+    )
+
+
+@pytest.fixture
+def data(frame, tmp_path):
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    return tmp_path / "data.csv"
+
+
+@pytest.fixture
+def forecaster(frame, tmp_path):
+    """A small model of the column load."""
+    model = pe.ReservoirForecaster(pe.ParalESN(units=20), horizon=3, standardize=True)
+    pe.save(model.fit(frame[["load"]]), tmp_path / "model.safetensors")
+    return tmp_path / "model.safetensors"
+
+
+# -- forecast ------------------------------------------------------------------------------------------
+
+
+def test_forecast_writes_everything_and_says_how_good_it_is(data, tmp_path):
+    out = tmp_path / "out"
+    done = call("forecast", data, "--target", "load", "--horizon", 12, "--out", out)
+    assert "seasonal naive (24)" in done.stdout
+    assert "The model beats the" in done.stdout
+    assert "Intervals meant to hold 90%" in done.stdout
+    assert "'date' is taken for the time of rows" in done.stderr
+    names = {"forecast.csv", "forecast.png", "model.safetensors", "report.json"}
+    assert {path.name for path in out.iterdir()} - {"forecast.png"} == names - {"forecast.png"}
+    table = pd.read_csv(out / "forecast.csv", float_precision="round_trip")
+    assert list(table) == ["date", "load", "load_lower", "load_upper"]
+    assert table["date"].tolist()[0] == "2020-01-21 20:00:00"
+    assert (table["load_lower"] < table["load_upper"]).all()
+    truth = 10 + np.sin(np.arange(500, 512) * 2 * np.pi / 24)
+    assert np.abs(table["load"] - truth).max() < 0.2
+    model = pe.load(out / "model.safetensors")
+    np.testing.assert_array_equal(model.forecast().ravel(), table["load"])
+    report = json.loads((out / "report.json").read_text())
+    assert report["test"]["beats_naive"] is True
+
+
+def test_forecast_as_json_prints_nothing_else_and_is_reproducible(data, tmp_path):
+    arguments = ("forecast", data, "--target", "load", "--target", "temp", "--horizon", 6, "--json")
+    first, second = (
+        json.loads(call(*arguments, "--seed", 3, "--out", tmp_path / name).stdout)
+        for name in ("a", "b")
+    )
+    assert first["test"] == second["test"]
+    assert set(first["test"]["errors"]) == {"load", "temp"}
+    assert (tmp_path / "a/forecast.csv").read_bytes() == (tmp_path / "b/forecast.csv").read_bytes()
+
+
+def test_exogenous_columns(frame, tmp_path):
+    path, out = tmp_path / "data.csv", tmp_path / "out"
+    arguments = ("forecast", path, "--target", "load", "--exog", "temp", "--out", out, "--json")
+    frame.to_csv(path, index=False)
+    observed = json.loads(call(*arguments, "--horizon", 6).stdout)
+    assert observed["data"]["exog_known_in_advance"] is False
+    assert any("read as it comes" in note for note in observed["notes"])
+    assert list(pd.read_csv(out / "forecast.csv")) == ["date", "load", "load_lower", "load_upper"]
+    frame.assign(load=frame["load"].where(frame.index < 490)).to_csv(path, index=False)
+    known = json.loads(call(*arguments, "--horizon", 6).stdout)
+    assert known["data"]["exog_known_in_advance"] is True
+    assert known["data"]["rows"] == 490
+    assert pd.read_csv(out / "forecast.csv")["date"][0] == str(HOURS[490])
+    again = json.loads(call("predict", out / "model.safetensors", path, "--json").stdout)
+    assert [row["load"] for row in again["predictions"]] == pytest.approx(
+        pd.read_csv(out / "forecast.csv")["load"].tolist(), rel=1e-3
+    )
+    done = call(*arguments, "--horizon", 20, code=3)
+    assert (
+        "temp is known for 10 rows after the last target, which --horizon 20 exceeds" in done.stderr
+    )
+
+
+def test_a_search_keeps_to_its_time(data, tmp_path):
+    start = time.monotonic()
+    arguments = ("--target", "load", "--horizon", 3, "--search", "1s", "--out", tmp_path / "out")
+    done = call("forecast", data, *arguments)
+    assert "Search: tried " in done.stdout
+    assert time.monotonic() - start < 60
+
+
+def test_noise_is_not_forecast_and_that_is_said(tmp_path, rng):
+    walk = pd.DataFrame({"value": rng.normal(size=300).cumsum()})
+    walk.to_csv(tmp_path / "walk.csv", index=False)
+    arguments = ("--horizon", 10, "--season", 7, "--out", tmp_path / "out")
+    done = call("forecast", tmp_path / "walk.csv", *arguments)
+    report = json.loads((tmp_path / "out/report.json").read_text())
+    assert ("does NOT beat" in done.stdout) == (not report["test"]["beats_naive"])
+    assert pd.read_csv(tmp_path / "out/forecast.csv")["step"].tolist() == list(range(1, 11))
+
+
+def test_a_short_monthly_series(tmp_path):
+    t = np.arange(100)
+    months = pd.date_range("2001-01-31", periods=100, freq="ME")
+    frame = pd.DataFrame({"month": months, "sold": 50 + t + 5 * np.sin(t * np.pi / 6)})
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    done = call("forecast", tmp_path / "data.csv", "--horizon", 12, "--out", tmp_path / "out")
+    assert "no intervals" in done.stderr
+    table = pd.read_csv(tmp_path / "out/forecast.csv")
+    assert list(table) == ["month", "sold"]
+    assert table["month"].tolist()[:2] == ["2009-05-31", "2009-06-30"]
+    done = call("forecast", tmp_path / "data.csv", "--horizon", 24, code=3)
+    assert "fewer than --horizon 24" in done.stderr
+    done = call("forecast", tmp_path / "data.csv", "--horizon", 30, "--test", 0.4, code=3)
+    assert "rows are left to learn from" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--target", "lod"], 3, "no column 'lod' (--target); its columns: date, load, temp"),
+        ([], 3, "--target must say which column to forecast, one of: load, temp"),
+        (["--target", "load", "--missing", "zero"], 2, "expected error or interpolate"),
+        (["--target", "load", "--search", "long"], 2, "expected a time such as 60s"),
+        (["--target", "load", "--horizon", "0"], 2, "--horizon"),
+        (["--target", "load", "--out", "no/such/place"], 2, "does not exist"),
+    ],
+)  # fmt: skip
+def test_wrong_calls(data, arguments, code, words, monkeypatch):
+    monkeypatch.chdir(data.parent)
+    done = call("forecast", data, *arguments, code=code)
+    assert words in " ".join(done.stderr.replace("│", " ").split())
+    assert [path.name for path in data.parent.iterdir()] == ["data.csv"]
+
+
+def test_numbers_too_large_to_learn_from_are_no_traceback(tmp_path):
+    values = "".join(f"{(-1) ** k}.7e308\n" for k in range(100))
+    (tmp_path / "data.csv").write_text("load\n" + values)
+    out = ("--out", tmp_path / "out")
+    done = call("forecast", tmp_path / "data.csv", "--horizon", 3, *out, code=3)
+    assert "Error: " in done.stderr
+
+
+def test_without_pandas_it_is_said_what_to_install(data, monkeypatch):
+    import importlib.util
+
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    done = call("forecast", data, "--target", "load", code=1)
+    assert "pip install 'paralesn[tables]'" in done.stderr
+
+
+# -- classify, predict, inspect ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tones(tmp_path, rng):
+    """A training and a test file, as UCR's format and as a long table."""
+    t = np.arange(60)
+    for name, count in (("train", 20), ("test", 10)):
+        labels = ["slow", "fast"] * (count // 2)
+        waves = [np.sin(t / {"slow": 9, "fast": 5}[one] + rng.uniform(0, 6)) for one in labels]
+        lines = [
+            "\t".join([one, *map(repr, w.tolist())]) for one, w in zip(labels, waves, strict=True)
+        ]
+        (tmp_path / f"{name}.tsv").write_text("\n".join(lines) + "\n")
+        rows = [
+            {"case": f"c{k}", "time": int(s), "value": w[s], "label": one}
+            for k, (one, w) in enumerate(zip(labels, waves, strict=True))
+            for s in t
+        ]
+        pd.DataFrame(rows).to_csv(tmp_path / f"{name}.csv", index=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("kind", ["tsv", "csv"])
+def test_classify_and_predict(tones, kind):
+    out = tones / "out"
+    train, test = tones / f"train.{kind}", tones / f"test.{kind}"
+    found = json.loads(call("classify", train, test, "--out", out, "--json").stdout)
+    assert found["test"]["accuracy"] == 1
+    assert found["test"]["accuracy_of_most_frequent_class"] == 0.5
+    table = pd.read_csv(out / "predictions.csv")
+    assert (table["predicted"] == table["label"]).all()
+    assert table["case"].tolist()[0] == ("c0" if kind == "csv" else 1)
+    done = call("predict", out / "model.safetensors", test)
+    assert done.stdout.splitlines()[:2] == ["case,predicted,label", f"{table['case'][0]},slow,slow"]
+    assert "Accuracy on 10 cases: 100.0%" in done.stderr
+
+
+def test_classify_without_labels_and_with_wrong_files(tones):
+    test = tones / "unlabelled.csv"
+    pd.read_csv(tones / "test.csv").drop(columns="label").to_csv(test, index=False)
+    done = call("classify", tones / "train.csv", test, "--out", tones / "out")
+    assert "Accuracy" not in done.stdout
+    assert list(pd.read_csv(tones / "out/predictions.csv")) == ["case", "predicted"]
+    done = call("classify", test, test, "--out", tones / "out", code=3)
+    assert "has no column 'label' (--label) to learn from" in done.stderr
+    done = call(
+        "classify", tones / "train.csv", test, "--case", "id", "--out", tones / "out", code=3
+    )
+    assert "no column 'id' (--case); its columns: case, time, value, label" in done.stderr
+    two = tones / "two.csv"
+    pd.read_csv(test).assign(other=1).to_csv(two, index=False)
+    arguments = (tones / "out/model.safetensors", two, "--value", "value", "--value", "other")
+    assert "have 2 channels, those learnt from had 1" in call("predict", *arguments, code=3).stderr
+
+
+def test_predict_follows_on_a_table(forecaster, data, frame):
+    done = call("predict", forecaster, data)
+    table = [line.split(",") for line in done.stdout.splitlines()]
+    assert table[0] == ["date", "load", "load_lower", "load_upper"]
+    expected = pe.load(forecaster).forecast().ravel()
+    assert [float(row[1]) for row in table[1:]] == pytest.approx(expected.tolist(), rel=1e-6)
+    new = data.with_name("new.csv")
+    frame[100:140].to_csv(new, index=False)
+    out = data.with_name("predicted.csv")
+    done = call("predict", forecaster, new, "--follow", "--steps", 5, "--out", out)
+    assert done.stdout == ""
+    expected = pe.load(forecaster).update(frame[["load"]][100:140]).forecast(5).ravel()
+    table = pd.read_csv(out, float_precision="round_trip")
+    np.testing.assert_array_equal(table["load"], expected)
+    assert table["date"][0] == str(HOURS[140])
+    assert "rows are few" in call("predict", forecaster, new).stderr
+    done = call("predict", forecaster, new.with_name("data.csv"), "--time", "day", code=3)
+    assert "no column 'day' (--time)" in done.stderr
+
+
+def test_predict_rows_with_a_regressor(frame, data, tmp_path):
+    model = pe.ReservoirRegressor(pe.ParalESN(units=20)).fit(frame[["temp"]], frame["load"])
+    pe.save(model, tmp_path / "regressor")
+    found = json.loads(call("predict", tmp_path / "regressor", data, "--json").stdout)
+    expected = model.predict(frame[["temp"]].to_numpy())
+    assert [row["prediction"] for row in found["predictions"]] == expected.tolist()
+
+
+def test_inspect_tells_what_is_inside(forecaster, tmp_path):
+    picture = tmp_path / "eigenvalues.png"
+    found = json.loads(call("inspect", forecaster, "--json").stdout)
+    assert found["kind"] == "ReservoirForecaster"
+    assert found["reservoir"]["layers"][0]["units"] == 20
+    assert found["learnt"]["columns"] == ["load"]
+    assert found["readout"]["coefficients"] == 60
+    radius = max(abs(pe.load(forecaster).reservoir_.layers_[0].eigenvalues))
+    assert found["reservoir"]["layers"][0]["radii"]["largest"] == pytest.approx(radius)
+    pytest.importorskip("matplotlib")
+    done = call("inspect", forecaster, "--plot", picture)
+    assert "reservoir: units" in done.stdout
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    pe.save(pe.ParalESN(units=7), tmp_path / "bare")
+    assert json.loads(call("inspect", tmp_path / "bare", "--json").stdout)["settings"]["units"] == 7
+
+
+def test_files_that_are_no_models(data, forecaster, tmp_path):
+    assert "not a model file" in call("inspect", data, code=3).stderr
+    pe.save(pe.ParalESN(units=7), tmp_path / "bare")
+    done = call("predict", tmp_path / "bare", data, code=3)
+    assert "holds a ParalESN, expected a ReservoirForecaster or" in done.stderr
+    call("stream", tmp_path / "none", code=2)
+
+
+# -- stream --------------------------------------------------------------------------------------------
+
+
+def test_stream_answers_every_good_line(forecaster):
+    done = call("stream", forecaster, stdin="10.1\nx\n10.2 10.3\n\n 10.4\nnan\n1,5\n10.5", code=4)
+    model = pe.load(forecaster)
+    expected = [model.update([[v]]).forecast().ravel() for v in (10.1, 10.4, 10.5)]
+    found = [[float(v) for v in line.split(",")] for line in done.stdout.splitlines()]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    said = done.stderr.splitlines()
+    assert [line.split(":")[0] for line in said] == [f"line {n}" for n in (2, 3, 4, 6, 7)]
+    assert said[0] == "line 2: expected 1 number (load), got 'x'; skipped"
+    lines = [
+        json.loads(x)
+        for x in call("stream", forecaster, "--json", stdin="1\n2\n").stdout.split("\n")[:2]
+    ]
+    assert [one["line"] for one in lines] == [1, 2]
+    assert np.shape(lines[0]["prediction"]) == (3, 1)
+
+
+@pytest.mark.parametrize("every", [0, 1])
+def test_a_resumed_stream_is_the_uninterrupted_one_to_the_bit(forecaster, tmp_path, every):
+    values = [f"{10 + np.sin(k / 4)}\n" for k in range(30)]
+    whole = call("stream", forecaster, stdin="".join(values)).stdout
+    arguments = ("stream", forecaster, "--resume", tmp_path / "state", "--save-every", every)
+    first = call(*arguments, stdin="".join(values[:11]))
+    second = call(*arguments, stdin="".join(values[11:]))
+    assert first.stdout + second.stdout == whole
+    assert "Resumed after line 11." in second.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.safetensors", "state"]
+    assert json.loads(call("inspect", tmp_path / "state", "--json").stdout)["lines"] == 30
+
+
+def test_a_state_belongs_to_its_model(forecaster, tmp_path):
+    state = tmp_path / "state"
+    call("stream", forecaster, "--resume", state, stdin="1\n")
+    other = tmp_path / "other"
+    pe.save(pe.ReservoirForecaster(pe.ParalESN(units=20)).fit(np.arange(200.0)), other)
+    done = call("stream", other, "--resume", state, stdin="1\n", code=3)
+    assert "belongs to another model" in done.stderr
+    done = call("stream", other, "--resume", other, stdin="1\n", code=3)
+    assert "expected a Standing" in done.stderr
+    assert (
+        "--fresh"
+        in call("stream", forecaster, "--resume", state, "--fresh", stdin="", code=2).stderr
+    )
+
+
+# -- as a process of its own ---------------------------------------------------------------------------
+
+
+def start(*arguments):
+    command = [sys.executable, *map(str, arguments)]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    return subprocess.Popen(command, text=True, **pipes)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130), (signal.SIGKILL, -9)]
+)
+def test_a_stream_answers_at_once_and_its_state_survives(forecaster, tmp_path, number, code):
+    values = [f"{10 + np.sin(k / 4)}\n" for k in range(8)]
+    whole = call("stream", forecaster, stdin="".join(values)).stdout.splitlines(keepends=True)
+    state, every = tmp_path / "state", 0 if number == signal.SIGKILL else 60
+    process = start(
+        "-m", "paralesn", "stream", forecaster, "--resume", state, "--save-every", every
+    )
+    for value, expected in zip(values[:5], whole, strict=False):
+        process.stdin.write(value)
+        process.stdin.flush()
+        assert process.stdout.readline() == expected  # while the input is still open
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert "Traceback" not in said
+    done = call("stream", forecaster, "--resume", state, stdin="".join(values[5:]))
+    assert done.stdout.splitlines(keepends=True) == whole[5:]
+
+
+INTERRUPTED = """
+import sys
+from paralesn.experiments import tuning
+judge = tuning.backtest
+def backtest(*arguments):
+    print("a trial begins", flush=True)
+    return judge(*arguments)
+tuning.backtest = backtest
+from paralesn.cli import main
+main()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_ctrl_c_leaves_nothing_half_written(data, tmp_path):
+    arguments = ("forecast", data, "--target", "load", "--search", "10m", "--out", tmp_path / "out")
+    process = start("-c", INTERRUPTED, *arguments)
+    assert process.stdout.readline() == "a trial begins\n"
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert said == ""  # neither a bar nor a traceback
+    assert os.listdir(tmp_path) == ["data.csv"]
+
+
+def test_a_pipe_that_is_closed_ends_the_stream_quietly(forecaster):
+    process = start("-m", "paralesn", "stream", forecaster)
+    process.stdin.write("1\n")
+    process.stdin.flush()
+    process.stdout.readline()
+    process.stdout.close()
+    process.stdin.write("2\n3\n")
+    process.stdin.close()
+    assert process.wait(timeout=60) == 1
+    assert process.stderr.read() == ""
+    process.stderr.close()
+
+
+def test_completion_is_offered():
+    done = CliRunner().invoke(app, ["--help"])
+    assert "--install-completion" in done.output
+    assert "Exit codes" in done.output
