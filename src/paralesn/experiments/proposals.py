@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paralesn.experiments import spaces
-from paralesn.experiments.catalogue import models
+from paralesn.experiments.catalogue import models, read, tasks
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -23,15 +23,19 @@ _STEP = 0.15  # of a range, standard deviation
 
 
 def starts(
-    model: str, space: str, known: dict[tuple[str, str], spaces.Configuration]
+    task: str, model: str, space: str, known: dict[tuple[str, str], spaces.Configuration]
 ) -> list[dict[str, Any]]:
     """Hyperparameters to begin with, from the configurations of other studies of the task.
 
     `known` holds them by model and space: the model's own in the paper's space, and those of its
-    shallow form, stacked in two ways.
+    shallow form, stacked in two ways. A few more come with the package.
     """
-    one = models()[model]
-    found = []
+    one, given = models()[model], read("classification.toml")["starts"]
+    found = [
+        configuration
+        for place in (task, tasks()[task].group)
+        for configuration in given.get(place, {}).get(model, {}).get(space, [])
+    ]
     if space != "paper" and (model, "paper") in known:
         found.append(known[model, "paper"])
     shallow = model.removesuffix(" (deep)")
@@ -44,16 +48,16 @@ def starts(
 
 
 def neighbour(study: "Study", rng: np.random.Generator) -> dict[str, Any] | None:
-    """One of the best trials with a few hyperparameters changed, or None if there are too few."""
+    """One of the best trials with a few hyperparameters changed, or None if there are none."""
     from optuna.trial import TrialState
 
     complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-    if len(complete) < BEST:
+    if not complete:
         return None
     tried = [trial.params for trial in study.get_trials(deepcopy=False)]
     ranked = sorted(complete, key=lambda trial: trial.value or 0.0)
     for _ in range(20):
-        parent = ranked[int(rng.integers(BEST))]
+        parent = ranked[int(rng.integers(min(BEST, len(ranked))))]
         names = list(parent.params)
         chosen = [name for name in names if rng.random() < _CHANGES / len(names)]
         changed = dict(parent.params)

@@ -18,18 +18,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from paralesn.experiments import evaluate, proposals, spaces
+from paralesn.experiments import classify, evaluate, proposals, spaces
 from paralesn.experiments.catalogue import models, tasks
 
 if TYPE_CHECKING:
     from optuna import Study, Trial
 
 FIRST_SEED = 1000  # of data and reservoirs in searches; runs that are reported begin at zero
-SEEDS = 3  # that a configuration is judged by, unless it is given up before
-FINALISTS = 6  # best configurations, judged again
-FINAL_SEEDS = 6  # by as many further seeds
-_RANDOM = 24  # trials before the sampler learns from what it saw
 _HOPELESS = 1e12  # loss of what cannot be computed
+
+
+@dataclass(frozen=True)
+class Judging:
+    """How thoroughly a study judges."""
+
+    seeds: int  # of a configuration, unless it is given up before
+    finalists: int  # best configurations, judged again
+    final_seeds: int  # by so many seeds in all
+    random: int  # trials before the sampler learns from what it saw
+
+
+# A trial of classification takes seconds, not milliseconds; one of MNIST's finalists minutes.
+JUDGING = {
+    "regression": Judging(seeds=3, finalists=6, final_seeds=9, random=24),
+    "classification": Judging(seeds=2, finalists=3, final_seeds=5, random=8),
+    "mnist": Judging(seeds=1, finalists=2, final_seeds=1, random=6),
+}
 
 
 @dataclass(frozen=True)
@@ -61,7 +75,7 @@ def open_study(task: str, model: str, space: str, storage: str) -> "Study":
     from optuna.storages.journal import JournalFileBackend
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    name = f"{task}, {model}, {space} space"
+    name, random = f"{task}, {model}, {space} space", JUDGING[tasks()[task].kind].random
     place: Any = storage
     if "://" not in storage:
         file = study_file(task, model, space, storage)
@@ -74,7 +88,7 @@ def open_study(task: str, model: str, space: str, storage: str) -> "Study":
             storage=place,
             load_if_exists=True,
             direction="minimize",
-            sampler=optuna.samplers.TPESampler(multivariate=True, n_startup_trials=_RANDOM),
+            sampler=optuna.samplers.TPESampler(multivariate=True, n_startup_trials=random),
             # Only what is among the better half so far deserves another seed.
             pruner=optuna.pruners.PercentilePruner(50.0, n_startup_trials=8),
         )
@@ -96,13 +110,13 @@ def finished(study: "Study") -> int:
 def work(task: str, model: str, space: str, storage: str, budget: Budget) -> None:
     """Do trials of a study until its budget is spent. Several workers may do so at once."""
     study = open_study(task, model, space, storage)
-    penalties = spaces.alphas(space)
-    for known in proposals.starts(model, space, _chosen(task, model, space, storage)):
+    penalties, random = spaces.alphas(space), JUDGING[tasks()[task].kind].random
+    for known in proposals.starts(task, model, space, _chosen(task, model, space, storage)):
         study.enqueue_trial(known, skip_if_exists=True)
     rng = np.random.default_rng()
     begin = time.monotonic()
     while (done := finished(study)) < budget.trials and time.monotonic() - begin < budget.seconds:
-        if done > _RANDOM and done % 2 and (near := proposals.neighbour(study, rng)):
+        if done > random and done % 2 and (near := proposals.neighbour(study, rng)):
             study.enqueue_trial(near, skip_if_exists=True)
         study.optimize(
             lambda trial: _objective(trial, study, task, model, space, penalties), n_trials=1
@@ -140,15 +154,15 @@ def _objective(
             trial.set_user_attr("alpha", other.user_attrs["alpha"])
             return float(other.value)  # type: ignore[arg-type]
     total = np.zeros(len(penalties))
-    value = _HOPELESS
-    for i in range(SEEDS):
+    value, seeds = _HOPELESS, JUDGING[tasks()[task].kind].seeds
+    for i in range(seeds):
         total += losses(task, model, configuration, penalties, FIRST_SEED + i)
         best = int(total.argmin())
         value = float(total[best]) / (i + 1)
         trial.report(value, i)
         trial.set_user_attr("alpha", penalties[best])
         trial.set_user_attr("seconds", time.monotonic() - start)
-        if i + 1 < SEEDS and trial.should_prune():
+        if i + 1 < seeds and trial.should_prune():
             raise optuna.TrialPruned
     return value
 
@@ -161,10 +175,37 @@ def losses(
     seed: int,
 ) -> np.ndarray:
     """Validation loss of every penalty with one seed of data and reservoir."""
-    reservoir = evaluate.build(models()[model], configuration, seed)
+    return _losses(task, model, configuration, penalties, seed, final=False)
+
+
+def final_losses(
+    task: str,
+    model: str,
+    configuration: dict[str, Any],
+    penalties: Sequence[float],
+    seed: int,
+) -> np.ndarray:
+    """The same for the best configurations of a study."""
+    return _losses(task, model, configuration, penalties, seed, final=True)
+
+
+def _losses(
+    task: str,
+    model: str,
+    configuration: dict[str, Any],
+    penalties: Sequence[float],
+    seed: int,
+    final: bool,
+) -> np.ndarray:
+    if tasks()[task].kind == "regression":
+        reservoir = evaluate.build(models()[model], configuration, seed)
+        judge = evaluate.validate
+    else:
+        reservoir = classify.build(models()[model], configuration, seed, task)
+        judge = classify.validate_finalist if final else classify.validate
     try:
         with np.errstate(all="ignore"):
-            scores = evaluate.validate(task, reservoir, penalties, seed)
+            scores = judge(task, reservoir, penalties, seed)
     except (LinAlgError, FloatingPointError, ValueError):  # states without variance, overflow
         return np.full(len(penalties), _HOPELESS)
     found = np.array([tasks()[task].loss(float(score)) for score in scores])
@@ -177,6 +218,7 @@ def _final(study: "Study", task: str, model: str, space: str, penalties: Sequenc
 
     complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
     ranked = sorted(complete, key=lambda trial: trial.value or 0.0)
+    judging = JUDGING[tasks()[task].kind]
     best: tuple[float, Any, float] | None = None
     seen: list[Any] = []
     for trial in ranked:
@@ -184,13 +226,14 @@ def _final(study: "Study", task: str, model: str, space: str, penalties: Sequenc
         if configuration in seen:
             continue
         seen.append(configuration)
-        seeds = range(FIRST_SEED, FIRST_SEED + SEEDS + FINAL_SEEDS)
-        total = sum(losses(task, model, configuration, penalties, seed) for seed in seeds)
-        mean = np.asarray(total) / (SEEDS + FINAL_SEEDS)
+        seeds = range(FIRST_SEED, FIRST_SEED + judging.final_seeds)
+        judge = final_losses if tasks()[task].kind == "mnist" else losses
+        total = sum(judge(task, model, configuration, penalties, seed) for seed in seeds)
+        mean = np.asarray(total) / judging.final_seeds
         place = int(mean.argmin())
         if best is None or mean[place] < best[0]:
             best = float(mean[place]), configuration, penalties[place]
-        if len(seen) == FINALISTS:
+        if len(seen) == judging.finalists:
             break
     if best is None:
         raise RuntimeError(f"no trial of {study.study_name} was completed: give it more time")
@@ -204,7 +247,7 @@ def _final(study: "Study", task: str, model: str, space: str, penalties: Sequenc
         validation=tasks()[task].loss(best[0]),  # its own inverse
         trials=finished(study),
         seconds=round(sum(times), 1),
-        seeds=SEEDS + FINAL_SEEDS,
+        seeds=judging.final_seeds,
     )
 
 
