@@ -6,7 +6,7 @@ import pytest
 optuna = pytest.importorskip("optuna")
 
 from paralesn.experiments import proposals, search, spaces, tuned  # noqa: E402
-from paralesn.experiments.catalogue import models, tasks  # noqa: E402
+from paralesn.experiments.catalogue import models, tasks_of  # noqa: E402
 from paralesn.experiments.search import Budget  # noqa: E402
 
 
@@ -37,14 +37,14 @@ def test_what_a_space_does_not_hold_is_brought_to_its_edge_and_defaults_fill_the
 
 def test_deep_models_begin_with_their_shallow_ones():
     layer = tuned.shipped("narma10", "ParalESN", "paper").configuration
-    begun = proposals.starts("ParalESN (deep)", "paper", {("ParalESN", "paper"): layer})
+    begun = proposals.starts("narma10", "ParalESN (deep)", "paper", {("ParalESN", "paper"): layer})
     assert [one["concat"] for one in begun] == [False, True]
     for one in begun:
         found = spaces.suggest(optuna.trial.FixedTrial(one), models()["ParalESN (deep)"], "paper")
         assert found["layers"] == 2
         assert found["inter"] == layer
         assert {name: found[name] for name in layer} == layer
-    assert proposals.starts("ParalESN", "paper", {("ParalESN", "paper"): layer}) == []
+    assert proposals.starts("narma10", "ParalESN", "paper", {("ParalESN", "paper"): layer}) == []
 
 
 def test_the_extended_space_begins_with_the_papers_best(monkeypatch, tmp_path):
@@ -82,7 +82,7 @@ def test_neighbours_are_new_and_near_the_best(rng):
 
 
 def test_every_task_and_model_has_a_shipped_configuration_of_both_spaces():
-    for task in tasks():
+    for task in tasks_of("regression"):
         for model in models():
             for space in spaces.SPACES:
                 one = tuned.shipped(task, model, space)
