@@ -349,6 +349,13 @@ def test_an_absent_file_is_left_out_and_no_error(tmp_path, monkeypatch):
     assert "Left out: FaultDetectionA: faultdetectiona is missing" in done.output
 
 
+def test_mnist_without_pytorch_is_left_out(small, monkeypatch):
+    assert reproduce.missing("blink") is None
+    monkeypatch.setattr(reproduce, "find_spec", lambda name: None)
+    assert "paralesn[torch]" in reproduce.missing("smnist")
+    assert reproduce.missing("blink") is None
+
+
 def test_a_wrong_country_is_refused(tmp_path):
     call = ["reproduce", "blink", "--country", "Italy", "--out", str(tmp_path)]
     done = CliRunner().invoke(app, call)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import as_file, files
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -82,13 +83,16 @@ def missing(task: str) -> str | None:
     from paralesn import datasets
     from paralesn.experiments.evaluate import data
 
+    title, kind = tasks()[task].title, tasks()[task].kind
+    if kind == "mnist" and find_spec("torch") is None:
+        return f"{title}: its perceptron needs PyTorch, pip install 'paralesn[torch]'"
     try:
-        if tasks()[task].kind == "regression":
+        if kind == "regression":
             data(task, 0)
         else:
             datasets.fetch(task)
     except datasets.MissingFileError as error:
-        return f"{tasks()[task].title}: {error}"
+        return f"{title}: {error}"
     return None
 
 
