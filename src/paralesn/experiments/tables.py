@@ -161,8 +161,13 @@ def _columns(found: dict[tuple[str, str], Cell], group: str, models: Sequence[st
 
 
 def _heading(task: Task) -> str:
-    power = "" if task.scale == 1 else f" x{task.scale:g}"
+    power = "" if _plain(task) else f" x{task.scale:g}"
     return f"{'↑' if task.better == 'higher' else '↓'} {task.title}{power}"
+
+
+def _plain(task: Task) -> bool:
+    """Whether figures need no power of ten beside them: percent say so in the title."""
+    return task.scale == 1 or task.kind != "regression"
 
 
 def best(found: dict[tuple[str, str], Cell], task: Task, models: Sequence[str]) -> str | None:
@@ -218,7 +223,7 @@ def as_latex(found: dict[tuple[str, str], Cell], name: str) -> str:
         return ""
     head = " & ".join(
         (r"$\uparrow$ " if t.better == "higher" else r"$\downarrow$ ") + t.title
-        + ("" if t.scale == 1 else rf" ($\cdot 10^{{{round(np.log10(t.scale))}}}$)")
+        + ("" if _plain(t) else rf" ($\cdot 10^{{{round(np.log10(t.scale))}}}$)")
         for t in columns
     )  # fmt: skip
     lines = [
