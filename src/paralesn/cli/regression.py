@@ -1,4 +1,4 @@
-"""Commands about the paper's regression tables: search, reproduce, sensitivity."""
+"""Commands about the paper's tables: search, reproduce, sensitivity."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from paralesn.cli.shared import app, folder, picture
 
 if TYPE_CHECKING:
+    from paralesn.experiments.reproduce import Reproduction
     from paralesn.experiments.search import Budget
 
 LONG_TERM = "long-term"
@@ -109,7 +110,8 @@ def search(
         wanted_spaces = chosen(spaces, known_spaces.SPACES, "spaces")
     except ValueError as error:
         raise _refuse(error, "WHAT") from None
-    studies = list(product(_leave_out(console, tasks), rows, wanted_spaces))
+    everything = product(_leave_out(console, tasks), rows, wanted_spaces)
+    studies = [study for study in everything if reproduce.belongs(*study[:2])]
     _search(console, studies, storage, Budget(trials, seconds), jobs or _cores())
     results = [one for study in studies if (one := found_in(*study, storage)) is not None]
     for one in results:
@@ -127,8 +129,12 @@ def reproduce(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Tasks, tables (memory, forecasting, structured, ...), regression, long-term, all."
+            help="Tasks, tables (memory, forecasting, structured, ...), regression, long-term, "
+            "classification, mnist, all. By default regression and long-term."
         ),
+    ] = None,
+    tasks: Annotated[
+        list[str] | None, typer.Option("--tasks", help="More of the same; give it repeatedly.")
     ] = None,
     models: Models = None,
     search: Annotated[
@@ -137,63 +143,67 @@ def reproduce(
     trials: Trials = 200,
     seeds: Annotated[
         int | None,
-        typer.Option(min=1, help="Runs of each configuration.", show_default="10; 5 long-term"),
+        typer.Option(
+            min=1, help="Runs of each configuration.", show_default="10; 5 long-term; 3 MNIST"
+        ),
     ] = None,
+    country: Annotated[
+        str, typer.Option(help="Whose electricity counts, three letters; needs CodeCarbon.")
+    ] = "ITA",
     jobs: Jobs = None,
     out: Out = Path("results"),
     studies: Annotated[
         str | None, typer.Option(help="Take configurations from these studies where they are.")
     ] = None,
 ) -> None:
-    """Print the paper's regression tables: our mean and deviation, the paper's, the difference."""
-    from paralesn.experiments.reproduce import models_of, tasks_of
+    """Print the paper's tables: our mean and deviation, the paper's, the difference."""
+    from paralesn.experiments.energy import checked_country
+    from paralesn.experiments.reproduce import belongs, models_of, tasks_of
+    from paralesn.experiments.reproduce import reproduce as carry_out
     from paralesn.experiments.search import Budget
     from paralesn.experiments.spaces import SPACES
 
     console, jobs = Console(), jobs or _cores()
-    named = [name for name in what or ["all"] if name != LONG_TERM]
+    everything = [*(what or ()), *(tasks or ())]
+    named = [name for name in everything or ["regression"] if name != LONG_TERM]
     try:
-        tasks, rows = tasks_of(named) if named else [], models_of(named, models)
+        chosen = tasks_of(named) if named else []
+        rows = models_of(named, models)
+        country = checked_country(country)
     except ValueError as error:
-        raise _refuse(error, "WHAT") from None
+        raise _refuse(error, "--country" if "country" in str(error) else "WHAT") from None
     folder(out)
     if search:
         studies = studies or str(out / "studies")
-        wanted = list(product(_leave_out(console, tasks), rows, SPACES))
+        there = product(_leave_out(console, chosen), rows, SPACES)
+        wanted = [study for study in there if belongs(*study[:2])]
         _search(console, wanted, studies, Budget(trials), jobs)
     elif studies is not None and "://" not in studies and not Path(studies).is_dir():
         raise typer.BadParameter(f"the folder {studies} does not exist", param_hint="--studies")
-    if tasks:
-        _regression(console, named, tasks, rows, out, seeds or 10, jobs, studies)
-    if not what or {LONG_TERM, "all"} & set(what):
+    if chosen:
+        with _counted(console, "running") as start:
+            found = carry_out(
+                chosen, rows, out, seeds, jobs, studies, start, models is not None, country
+            )
+        _show(console, found, named, rows)
+    if not everything or {LONG_TERM, "all"} & set(everything):
         _long_term(console, out, seeds or 5, jobs, search)
 
 
-def _regression(
-    console: Console,
-    named: list[str],
-    tasks: list[str],
-    rows: list[str],
-    out: Path,
-    seeds: int,
-    jobs: int,
-    studies: str | None,
-) -> None:
-    """Run what is not on record, and print the paper's tables."""
-    from paralesn.experiments import tables
-    from paralesn.experiments.reproduce import reproduce as carry_out
+def _show(console: Console, found: "Reproduction", named: list[str], rows: list[str]) -> None:
+    """Print the tables that results belong to."""
+    from paralesn.experiments import mnist_table, tables
+    from paralesn.experiments.catalogue import tasks_of
 
-    with _counted(console, "running") as start:
-        found = carry_out(tasks, rows, out, seeds, jobs, studies, start)
     wanted = [name for name in named if name in tables.TABLES] or list(tables.TABLES)
     wide = _wide(console)
-    for name in wanted:
-        table = tables.as_rich(found.cells, name)
+    printed = [tables.as_rich(found.cells, name) for name in wanted]
+    printed += [mnist_table.as_rich(found.cells, task) for task in tasks_of("mnist")]
+    for table in (*printed, tables.times(found.cells, rows)):
         if table is not None:
             wide.print(table)
-    wide.print(tables.times(found.cells, rows))
-    for text in tables.summary(found.cells):
-        console.print(text, markup=False)
+    for text in (*tables.notes(found.cells.values()), *tables.summary(found.cells)):
+        console.print(text, markup=False, soft_wrap=True)
     for why in found.absent.values():
         console.print(f"Left out: {why}", markup=False, soft_wrap=True)
     _tell(console, found.written)
@@ -239,7 +249,7 @@ def _tell(console: Console, written: list[Path]) -> None:
 
 @app.command()
 def sensitivity(
-    task: Annotated[str, typer.Argument(help="A regression task.")],
+    task: Annotated[str, typer.Argument(help="A task.")],
     model: Annotated[str, typer.Option(help="Whose trials to show.")] = "ParalESN",
     space: Annotated[str, typer.Option(help="paper or extended.")] = "paper",
     studies: Annotated[str, typer.Option(help="Folder or storage URL of the studies.")] = "studies",

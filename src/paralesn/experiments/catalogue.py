@@ -11,13 +11,20 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Task:
-    """A task of the regression tables; a printed figure times `scale` is the metric."""
+    """A task of the paper's tables; a printed figure times `scale` is the metric."""
 
     name: str
     title: str
     group: str
     better: str
     scale: float
+    units: int = 128  # of every model
+    note: str = ""  # to be said beside a table
+
+    @property
+    def kind(self) -> str:
+        """By which protocol it is run: "regression", "classification" or "mnist"."""
+        return self.group if self.group in ("classification", "mnist") else "regression"
 
     def loss(self, value: float) -> float:
         """A metric as something to make small."""
@@ -51,19 +58,29 @@ def read(name: str) -> dict[str, Any]:
 
 @cache
 def tasks() -> dict[str, Task]:
-    """The regression tasks, in the paper's order."""
-    return {name: Task(name, **entry) for name, entry in read("tasks.toml").items()}
+    """All tasks, in the paper's order: regression, then classification."""
+    entries = read("tasks.toml") | read("classification.toml")["tasks"]
+    return {name: Task(name, **entry) for name, entry in entries.items()}
+
+
+def tasks_of(*kinds: str) -> list[str]:
+    """Names of the tasks of some kinds."""
+    return [task.name for task in tasks().values() if task.kind in kinds]
 
 
 @cache
 def models() -> dict[str, Model]:
-    """The models of the regression tables."""
+    """The models of the tables."""
     return {name: Model(name, **entry) for name, entry in read("models.toml").items()}
 
 
 def published(task: str, model: str) -> Published | None:
     """What the paper prints for a model on a task, if it does."""
-    cell = read("published.toml").get(model, {}).get(task)
+    kind = tasks()[task].kind
+    figures = read("published.toml")
+    if kind != "regression":
+        figures = read("classification.toml")["published"]
+    cell = figures.get(model, {}).get(task)
     scale = tasks()[task].scale
     return None if cell is None else Published(cell[0] * scale, cell[1] * scale)
 

@@ -33,7 +33,14 @@ def data(task: str, seed: int) -> Any:
     return datasets.load(task, seed=seed)
 
 
-def build(model: Model, configuration: Mapping[str, Any], seed: int, n_jobs: int | None = 1) -> Any:
+def build(
+    model: Model,
+    configuration: Mapping[str, Any],
+    seed: int,
+    n_jobs: int | None = 1,
+    units: int = UNITS,
+    dtype: str = "float64",
+) -> Any:
     """A reservoir of a model as configured."""
     arguments = deepcopy(dict(configuration))
     for name in ("rho", "theta"):
@@ -41,7 +48,7 @@ def build(model: Model, configuration: Mapping[str, Any], seed: int, n_jobs: int
             if isinstance(place.get(name), list):
                 place[name] = tuple(place[name])
     kind = getattr(paralesn, model.reservoir)
-    return kind(units=UNITS, **model.fixed, **arguments, n_jobs=n_jobs, seed=seed)
+    return kind(units=units, **model.fixed, **arguments, dtype=dtype, n_jobs=n_jobs, seed=seed)
 
 
 def states(reservoir: Any, split: Any, washout: int) -> tuple[np.ndarray, np.ndarray]:

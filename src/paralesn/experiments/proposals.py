@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paralesn.experiments import spaces
-from paralesn.experiments.catalogue import models
+from paralesn.experiments.catalogue import models, read, tasks
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -28,13 +28,23 @@ def starts(
 ) -> list[dict[str, Any]]:
     """Hyperparameters to begin with.
 
-    `own` are configurations that other studies of the model chose, `shallow` good ones of its
-    shallow form, which are stacked in every way.
+    `own` are configurations that other studies of the model chose or that come with the package,
+    `shallow` good ones of its shallow form, which are stacked in every way.
     """
     stacked = [
         {**layer, **stack, "inter": layer} for layer in shallow for stack in spaces.stacks(space)
     ]
     return [spaces.hyperparameters(one, models()[model], space) for one in [*own, *stacked]]
+
+
+def given(task: str, model: str, space: str) -> list[spaces.Configuration]:
+    """Configurations to begin with that come with the package, of a task and of its group."""
+    there = read("classification.toml")["starts"]
+    return [
+        configuration
+        for place in (task, tasks()[task].group)
+        for configuration in there.get(place, {}).get(model, {}).get(space, [])
+    ]
 
 
 def various(study: "Study", count: int) -> list[spaces.Configuration]:
@@ -55,16 +65,16 @@ def various(study: "Study", count: int) -> list[spaces.Configuration]:
 
 
 def neighbour(study: "Study", rng: np.random.Generator) -> dict[str, Any] | None:
-    """One of the best trials with a few hyperparameters changed, or None if there are too few."""
+    """One of the best trials with a few hyperparameters changed, or None if there are none."""
     from optuna.trial import TrialState
 
     complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-    if len(complete) < BEST:
+    if not complete:
         return None
     tried = [trial.params for trial in study.get_trials(deepcopy=False)]
     ranked = sorted(complete, key=lambda trial: trial.value or 0.0)
     for _ in range(20):
-        parent = ranked[min(int(rng.geometric(0.4)), BEST) - 1]  # the best most often
+        parent = ranked[min(int(rng.geometric(0.4)), BEST, len(ranked)) - 1]  # the best most often
         names = list(parent.params)
         chosen = [name for name in names if rng.random() < _CHANGES / len(names)]
         changed = dict(parent.params)

@@ -1,12 +1,16 @@
-"""Reproduce the paper's regression tables from chosen configurations, and write what came out."""
+"""Reproduce the paper's tables from chosen configurations, and write what came out."""
 
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import as_file, files
+from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from paralesn.experiments import longterm, runs, tables, tuned
+from paralesn.experiments import longterm, mnist_table, runs, tables, tuned
 from paralesn.experiments.catalogue import chosen, models, tasks
 from paralesn.experiments.files import replacing
 from paralesn.experiments.records import Record
@@ -14,7 +18,18 @@ from paralesn.experiments.search import Tuned
 from paralesn.experiments.search import tuned as found_in
 from paralesn.experiments.spaces import SPACES
 
-GROUPS = {"regression": None, "all": None, "memory": "memory", "forecasting": "forecasting"}
+GROUPS = {
+    "memory": ("memory",),
+    "forecasting": ("forecasting",),
+    "regression": ("memory", "forecasting"),
+    "mnist": ("mnist",),
+    "classification": ("classification", "mnist"),
+    "all": ("memory", "forecasting", "classification", "mnist"),
+}
+SEEDS = {"regression": 10, "classification": 10, "mnist": 3}
+# Dense reservoirs of 1 024 units take minutes to hours: their records come with the package.
+SLOW = ("ESN", "ESN (deep)")
+SHIPPED = "classification-records.jsonl"
 _PAPER = " [paper space]"
 
 
@@ -28,17 +43,13 @@ class Reproduction:
 
 
 def tasks_of(what: Sequence[str] | None) -> list[str]:
-    """Tasks meant by names of tasks, tables or groups of them."""
-    if not what:
-        return list(tasks())
+    """Tasks meant by names of tasks, tables or groups of them; those of regression by default."""
     wanted: list[str] = []
-    for name in what:
-        group = tables.TABLES[name][1] if name in tables.TABLES else GROUPS.get(name, name)
-        if group is None:
-            wanted += tasks()
-        elif group in ("memory", "forecasting"):
-            wanted += [task.name for task in tasks().values() if task.group == group]
-        else:
+    for name in what or ("regression",):
+        of_table: tuple[str, ...] = (tables.TABLES[name][1],) if name in tables.TABLES else ()
+        groups = GROUPS.get(name, of_table)
+        wanted += [task.name for task in tasks().values() if task.group in groups]
+        if not groups:
             wanted.append(name)
     return chosen(wanted, tasks(), "what to reproduce")
 
@@ -72,49 +83,81 @@ def missing(task: str) -> str | None:
     from paralesn import datasets
     from paralesn.experiments.evaluate import data
 
+    title, kind = tasks()[task].title, tasks()[task].kind
+    if kind == "mnist" and find_spec("torch") is None:
+        return f"{title}: its perceptron needs PyTorch, pip install 'paralesn[torch]'"
     try:
-        data(task, 0)
+        if kind == "regression":
+            data(task, 0)
+        else:
+            datasets.fetch(task)
     except datasets.MissingFileError as error:
-        return str(error)
+        return f"{title}: {error}"
     return None
+
+
+@cache
+def shipped_records() -> dict[str, Record]:
+    """Runs that come with the package, by what they are."""
+    file = files("paralesn.experiments").joinpath("data", SHIPPED)
+    with as_file(file) as path:
+        return {key: one | {"shipped": True} for key, one in runs.known(path).items()}
+
+
+def belongs(task: str, model: str) -> bool:
+    """Whether the paper has a row of a model in the table of a task."""
+    return tasks()[task].kind == "regression" or model in tables.MAIN
 
 
 def reproduce(
     wanted_tasks: Sequence[str],
     wanted_models: Sequence[str],
     out: Path,
-    seeds: int = 10,
+    seeds: int | None = None,
     jobs: int = 1,
     storage: str | None = None,
     start: Callable[[int], Callable[[], Any]] | None = None,
+    slow: bool = True,
+    country: str | None = None,
 ) -> Reproduction:
     """Run what is not on record yet, and write tables and results to `out`.
 
-    `start` is told the number of runs to do and returns what is called after each of them.
+    `seeds` is the number of runs of each configuration, by default as `SEEDS` says. `start` is told
+    the number of runs to do and returns what is called after each of them. Unless `slow`, the dense
+    reservoirs of classification are not run, but taken from the records of the package. `country`
+    is the one whose electricity is counted.
     """
     absent = {task: why for task in wanted_tasks if (why := missing(task)) is not None}
-    rows = {
-        (task, row): configuration
-        for task in wanted_tasks
-        if task not in absent
-        for model in wanted_models
-        for row, configuration in configurations(task, model, storage).items()
-    }
-    for task in wanted_tasks:
-        for model in wanted_models:
-            if task not in absent and (task, model) not in rows:
-                absent[f"{task}, {model}"] = (
-                    f"there is no configuration of {model} for {task}: `paralesn search` finds one"
-                )
+    there = [task for task in wanted_tasks if task not in absent]
     path = out / "records.jsonl"
-    plans = {key: runs.plan([one], seeds) for key, one in rows.items()}
+    known = runs.known(path)
+    plans: dict[tuple[str, str], list[Record]] = {}
+    for task, model in product(there, wanted_models):
+        if not belongs(task, model):
+            continue
+        rows = configurations(task, model, storage)
+        if not rows:
+            absent[f"{task}, {model}"] = (
+                f"there is no configuration of {model} for {task}: `paralesn search` finds one"
+            )
+        for row, one in rows.items():
+            plan = runs.plan([one], seeds or SEEDS[tasks()[task].kind], country)
+            if not slow and model in SLOW and tasks()[task].kind != "regression":
+                known = shipped_records() | known
+                plan = [run for run in plan if runs.identity(run) in known]
+            if plan:
+                plans[task, row] = plan
+            else:
+                absent[f"{task}, {row}"] = (
+                    f"{row} on {tasks()[task].title} is slow and no record of it comes with the "
+                    f"package: --models '{model}' runs it"
+                )
     everything = {runs.identity(run): run for plan in plans.values() for run in plan}
-    there = runs.known(path)
-    to_do = [run for key, run in everything.items() if key not in there]
+    to_do = [run for key, run in everything.items() if key not in known]
     tick = start(len(to_do)) if start is not None else None
     runs.run(to_do, path, jobs, tick)
-    there = runs.known(path)
-    results = [(row, there[runs.identity(run)]) for (_, row), plan in plans.items() for run in plan]
+    known |= runs.known(path)
+    results = [(row, known[runs.identity(run)]) for (_, row), plan in plans.items() for run in plan]
     cells = tables.cells(results)
     return Reproduction(cells, absent, [*([path] if path.exists() else []), *write(cells, out)])
 
@@ -154,7 +197,15 @@ def write(cells: dict[tuple[str, str], tables.Cell], out: Path) -> list[Path]:
     contents = {
         "results.json": json.dumps(tables.rows(cells.values()), indent=1) + "\n",
         "results.csv": tables.as_csv(cells.values()),
-        "tables.tex": "\n".join(filter(None, (tables.as_latex(cells, n) for n in tables.TABLES))),
+        "tables.tex": "\n".join(
+            filter(
+                None,
+                (
+                    *(tables.as_latex(cells, name) for name in tables.TABLES),
+                    *(mnist_table.as_latex(cells, name) for name in tasks_of(["mnist"])),
+                ),
+            )
+        ),
     }
     for name, text in contents.items():
         with replacing(out / name) as unfinished:

@@ -10,12 +10,14 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from paralesn.experiments import evaluate, longterm, records
-from paralesn.experiments.catalogue import models
+from paralesn.experiments import classify, evaluate, longterm, records
+from paralesn.experiments.catalogue import models, tasks
 from paralesn.experiments.records import Record
 from paralesn.experiments.search import Tuned, _one_thread
 
-IDENTITY = ("kind", "task", "model", "space", "seed", "configuration", "alpha", "units")
+IDENTITY = (
+    "kind", "task", "model", "space", "seed", "configuration", "alpha", "units", "readout",
+)  # fmt: skip
 
 
 def identity(record: Record) -> str:
@@ -23,22 +25,29 @@ def identity(record: Record) -> str:
     return json.dumps([record.get(name) for name in IDENTITY], sort_keys=True)
 
 
-def plan(chosen: Sequence[Tuned], seeds: int) -> list[Record]:
-    """The runs of regression tasks wanted, without their results."""
-    return [
-        {
-            "kind": "regression",
+def plan(chosen: Sequence[Tuned], seeds: int, country: str | None = None) -> list[Record]:
+    """The runs wanted of chosen configurations, without their results.
+
+    `country` is the one whose electricity is counted, where energy is measured.
+    """
+    wanted = []
+    for one in chosen:
+        kind = tasks()[one.task].kind
+        run = {
+            "kind": kind,
             "task": one.task,
             "model": one.model,
             "space": one.space,
-            "seed": seed,
-            "units": evaluate.UNITS,
+            "units": tasks()[one.task].units,
             "configuration": one.configuration,
             "alpha": one.alpha,
         }
-        for one in chosen
-        for seed in range(seeds)
-    ]
+        if kind == "mnist":  # read out by a perceptron, which has no such penalty
+            run |= {"alpha": None, "readout": classify.settings(one.space)}
+        if kind != "regression" and country is not None:
+            run["country"] = country
+        wanted += [run | {"seed": seed} for seed in range(seeds)]
+    return wanted
 
 
 def known(path: Path) -> dict[str, Record]:
@@ -60,6 +69,8 @@ def _regression(wanted: Record) -> Record:
 
 KINDS: dict[str, Callable[[Record], Record]] = {
     "regression": _regression,
+    "classification": classify.measure,
+    "mnist": classify.measure,
     "long-term": longterm.measure,
     "long-term trial": longterm.validate,
 }

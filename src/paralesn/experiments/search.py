@@ -19,18 +19,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from paralesn.experiments import evaluate, proposals, spaces
-from paralesn.experiments.catalogue import models, tasks
+from paralesn.experiments import classify, evaluate, proposals, spaces
+from paralesn.experiments.catalogue import models, tasks, tasks_of
 
 if TYPE_CHECKING:
     from optuna import Study, Trial
 
 FIRST_SEED = 1000  # of data and reservoirs in searches; runs that are reported begin at zero
-SEEDS = 3  # that a configuration is judged by, unless it is given up before
-FINALISTS = 6  # best configurations, judged again
-FINAL_SEEDS = 6  # by as many further seeds
-_RANDOM = 24  # trials before the sampler learns from what it saw
 _HOPELESS = 1e12  # loss of what cannot be computed
+
+
+@dataclass(frozen=True)
+class Judging:
+    """How thoroughly a study judges."""
+
+    seeds: int  # of a configuration, unless it is given up before
+    finalists: int  # best configurations, judged again
+    final_seeds: int  # by so many seeds in all
+    random: int  # trials before the sampler learns from what it saw
+
+
+# A trial of classification takes seconds, not milliseconds; one of MNIST's finalists minutes.
+JUDGING = {
+    "regression": Judging(seeds=3, finalists=6, final_seeds=9, random=24),
+    "classification": Judging(seeds=2, finalists=3, final_seeds=4, random=8),
+    "mnist": Judging(seeds=1, finalists=2, final_seeds=1, random=6),
+}
 
 
 @dataclass(frozen=True)
@@ -62,7 +76,7 @@ def open_study(task: str, model: str, space: str, storage: str) -> "Study":
     from optuna.storages.journal import JournalFileBackend
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    name = f"{task}, {model}, {space} space"
+    name, random = f"{task}, {model}, {space} space", JUDGING[tasks()[task].kind].random
     place: Any = storage
     if "://" not in storage:
         file = study_file(task, model, space, storage)
@@ -75,7 +89,7 @@ def open_study(task: str, model: str, space: str, storage: str) -> "Study":
             storage=place,
             load_if_exists=True,
             direction="minimize",
-            sampler=optuna.samplers.TPESampler(multivariate=True, n_startup_trials=_RANDOM),
+            sampler=optuna.samplers.TPESampler(multivariate=True, n_startup_trials=random),
             # Only what is among the better half so far deserves another seed.
             pruner=optuna.pruners.PercentilePruner(50.0, n_startup_trials=8),
         )
@@ -97,13 +111,13 @@ def finished(study: "Study") -> int:
 def work(task: str, model: str, space: str, storage: str, budget: Budget) -> None:
     """Do trials of a study until its budget is spent. Several workers may do so at once."""
     study = open_study(task, model, space, storage)
-    penalties = spaces.alphas(space)
+    penalties, random = spaces.alphas(space), JUDGING[tasks()[task].kind].random
     for known in _starts(task, model, space, storage):
         study.enqueue_trial(known, skip_if_exists=True)
     rng = np.random.default_rng()
     begin = time.monotonic()
     while (done := finished(study)) < budget.trials and time.monotonic() - begin < budget.seconds:
-        if done > _RANDOM and done % 2 and (near := proposals.neighbour(study, rng)):
+        if done > random and done % 2 and (near := proposals.neighbour(study, rng)):
             study.enqueue_trial(near, skip_if_exists=True)
         study.optimize(
             lambda trial: _objective(trial, study, task, model, space, penalties), n_trials=1
@@ -118,11 +132,12 @@ def _starts(task: str, model: str, space: str, storage: str) -> list[dict[str, A
     The model's own for other tasks and in the paper's space; for a deep model the best of its
     shallow form.
     """
-    elsewhere = [(other, space) for other in tasks() if other != task]
+    elsewhere = [(other, space) for other in tasks_of(tasks()[task].kind) if other != task]
     if space != "paper":
         elsewhere.insert(0, (task, "paper"))
     found = [tuned(other, model, where, storage) for other, where in elsewhere]
-    own, shallow = [one.configuration for one in found if one is not None], []
+    own, shallow = proposals.given(task, model, space), []
+    own += [one.configuration for one in found if one is not None]
     if models()[model].deep:
         below = model.removesuffix(" (deep)")
         if tuned(task, below, space, storage) is not None:
@@ -148,19 +163,21 @@ def _objective(
     complete = (optuna.trial.TrialState.COMPLETE,)
     for other in study.get_trials(deepcopy=False, states=complete):
         if other.params == trial.params:
-            trial.set_user_attr("alpha", other.user_attrs["alpha"])
+            for name in ("alpha", "total"):
+                trial.set_user_attr(name, other.user_attrs.get(name))
             return float(other.value)  # type: ignore[arg-type]
     total = np.zeros(len(penalties))
-    value = _HOPELESS
-    for i in range(SEEDS):
+    value, seeds = _HOPELESS, JUDGING[tasks()[task].kind].seeds
+    for i in range(seeds):
         total += losses(task, model, configuration, penalties, FIRST_SEED + i)
         best = int(total.argmin())
         value = float(total[best]) / (i + 1)
         trial.report(value, i)
         trial.set_user_attr("alpha", penalties[best])
         trial.set_user_attr("seconds", time.monotonic() - start)
-        if i + 1 < SEEDS and trial.should_prune():
+        if i + 1 < seeds and trial.should_prune():
             raise optuna.TrialPruned
+    trial.set_user_attr("total", total.tolist())
     return value
 
 
@@ -172,10 +189,37 @@ def losses(
     seed: int,
 ) -> np.ndarray:
     """Validation loss of every penalty with one seed of data and reservoir."""
-    reservoir = evaluate.build(models()[model], configuration, seed)
+    return _losses(task, model, configuration, penalties, seed, final=False)
+
+
+def final_losses(
+    task: str,
+    model: str,
+    configuration: dict[str, Any],
+    penalties: Sequence[float],
+    seed: int,
+) -> np.ndarray:
+    """The same for the best configurations of a study."""
+    return _losses(task, model, configuration, penalties, seed, final=True)
+
+
+def _losses(
+    task: str,
+    model: str,
+    configuration: dict[str, Any],
+    penalties: Sequence[float],
+    seed: int,
+    final: bool,
+) -> np.ndarray:
+    if tasks()[task].kind == "regression":
+        reservoir = evaluate.build(models()[model], configuration, seed)
+        judge = evaluate.validate
+    else:
+        reservoir = classify.build(models()[model], configuration, seed, task)
+        judge = classify.validate_finalist if final else classify.validate
     try:
         with np.errstate(all="ignore"):
-            scores = evaluate.validate(task, reservoir, penalties, seed)
+            scores = judge(task, reservoir, penalties, seed)
     except (LinAlgError, FloatingPointError, ValueError):  # states without variance, overflow
         return np.full(len(penalties), _HOPELESS)
     found = np.array([tasks()[task].loss(float(score)) for score in scores])
@@ -188,6 +232,8 @@ def _final(study: "Study", task: str, model: str, space: str, penalties: Sequenc
 
     complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
     ranked = sorted(complete, key=lambda trial: trial.value or 0.0)
+    judging = JUDGING[tasks()[task].kind]
+    judge = final_losses if tasks()[task].kind == "mnist" else losses  # by another readout
     best: tuple[float, Any, float] | None = None
     seen: list[Any] = []
     finals: dict[str, list[float]] = study.user_attrs.get("finals", {})  # of earlier budgets
@@ -198,15 +244,18 @@ def _final(study: "Study", task: str, model: str, space: str, penalties: Sequenc
         seen.append(configuration)
         key = json.dumps(configuration, sort_keys=True)
         if key not in finals:
-            seeds = range(FIRST_SEED, FIRST_SEED + SEEDS + FINAL_SEEDS)
-            total = sum(losses(task, model, configuration, penalties, seed) for seed in seeds)
-            finals[key] = (np.asarray(total) / len(seeds)).tolist()
+            total, judged = np.zeros(len(penalties)), 0
+            if tasks()[task].kind != "mnist" and trial.user_attrs.get("total") is not None:
+                total, judged = np.array(trial.user_attrs["total"]), judging.seeds
+            for seed in range(FIRST_SEED + judged, FIRST_SEED + judging.final_seeds):
+                total += judge(task, model, configuration, penalties, seed)
+            finals[key] = (total / judging.final_seeds).tolist()
             study.set_user_attr("finals", finals)
         mean = np.array(finals[key])
         place = int(mean.argmin())
         if best is None or mean[place] < best[0]:
             best = float(mean[place]), configuration, penalties[place]
-        if len(seen) == FINALISTS:
+        if len(seen) == judging.finalists:
             break
     if best is None:
         raise RuntimeError(f"no trial of {study.study_name} was completed: give it more time")
@@ -220,7 +269,7 @@ def _final(study: "Study", task: str, model: str, space: str, penalties: Sequenc
         validation=tasks()[task].loss(best[0]),  # its own inverse
         trials=finished(study),
         seconds=round(sum(times), 1),
-        seeds=SEEDS + FINAL_SEEDS,
+        seeds=judging.final_seeds,
     )
 
 

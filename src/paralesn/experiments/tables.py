@@ -1,10 +1,10 @@
-"""Tables of the regression results: in the paper's layout, as rows for machines, CSV and LaTeX."""
+"""Tables of the results: in the paper's layout, as rows for machines, CSV and LaTeX."""
 
 import csv
 import io
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ TABLES = {
         "Structured reservoirs, forecasting", "forecasting",
         ("ESN", "SCR", "Structured RC", "ParalESN"),
     ),
+    "archives": ("Time series classification, accuracy in %", "classification", MAIN),
 }  # fmt: skip
 
 
@@ -51,6 +52,10 @@ class Cell:
     metrics: dict[str, float]
     space: str
     paper: Published | None
+    shipped: bool = False  # from records that come with the package
+    # Mean and standard deviation of what else the records hold: parameters, seconds, energy.
+    costs: dict[str, tuple[float, float]] = field(default_factory=dict)
+    estimate: bool = False  # energy by a typical power, not by counters
 
     @property
     def verdict(self) -> str:
@@ -88,8 +93,27 @@ def cells(results: Iterable[tuple[str, Record]]) -> dict[tuple[str, str], Cell]:
             metrics={n: float(np.mean([record["metrics"][n] for record in group])) for n in names},
             space=group[0]["space"],
             paper=published(name, row.removesuffix(" [paper space]")),
+            shipped=any(record.get("shipped") for record in group),
+            costs=_costs(group),
+            estimate=any((record.get("energy") or {}).get("estimate") for record in group),
         )
     return found
+
+
+def _costs(group: Sequence[Record]) -> dict[str, tuple[float, float]]:
+    """What every record of a group says about its costs."""
+    flat = [
+        {
+            "parameters": record.get("parameters"),
+            "trained": record.get("trained"),
+            **{f"{name} seconds": value for name, value in record.get("timing", {}).items()},
+            **{name: (record.get("energy") or {}).get(name) for name in ("kwh", "kg")},
+        }
+        for record in group
+    ]
+    names = [name for name in flat[0] if all(one.get(name) is not None for one in flat)]
+    values = {name: np.array([one[name] for one in flat], float) for name in names}
+    return {name: (float(each.mean()), float(each.std())) for name, each in values.items()}
 
 
 def rows(found: Iterable[Cell]) -> list[dict[str, Any]]:
@@ -107,6 +131,10 @@ def rows(found: Iterable[Cell]) -> list[dict[str, Any]]:
             "seconds": cell.seconds,
             "space": cell.space,
             "metrics": cell.metrics,
+            "shipped": cell.shipped,
+            "costs": {name: mean for name, (mean, _) in cell.costs.items()},
+            **({"energy_is_estimate": cell.estimate} if "kwh" in cell.costs else {}),
+            **({"note": cell.task.note} if cell.task.note else {}),
         }
         for cell in found
     ]
@@ -133,8 +161,13 @@ def _columns(found: dict[tuple[str, str], Cell], group: str, models: Sequence[st
 
 
 def _heading(task: Task) -> str:
-    power = "" if task.scale == 1 else f" x{task.scale:g}"
+    power = "" if _plain(task) else f" x{task.scale:g}"
     return f"{'↑' if task.better == 'higher' else '↓'} {task.title}{power}"
+
+
+def _plain(task: Task) -> bool:
+    """Whether figures need no power of ten beside them: percent say so in the title."""
+    return task.scale == 1 or task.kind != "regression"
 
 
 def best(found: dict[tuple[str, str], Cell], task: Task, models: Sequence[str]) -> str | None:
@@ -173,7 +206,7 @@ _STYLES = {"win": "green", "loss": "red", "even": "yellow", "": ""}
 def _text(cell: Cell, winner: str | None) -> Text:
     """Ours over the paper's."""
     scale = cell.task.scale
-    ours = f"{cell.mean / scale:.2f} ±{cell.std / scale:.2f}"
+    ours = f"{cell.mean / scale:.2f} ±{cell.std / scale:.2f}" + ("*" if cell.shipped else "")
     text = Text(ours, style="bold" if cell.model == winner else "")
     if cell.paper is not None:
         sign = {"win": "✓", "even": "=", "loss": "✗"}[cell.verdict]
@@ -190,7 +223,7 @@ def as_latex(found: dict[tuple[str, str], Cell], name: str) -> str:
         return ""
     head = " & ".join(
         (r"$\uparrow$ " if t.better == "higher" else r"$\downarrow$ ") + t.title
-        + ("" if t.scale == 1 else rf" ($\cdot 10^{{{round(np.log10(t.scale))}}}$)")
+        + ("" if _plain(t) else rf" ($\cdot 10^{{{round(np.log10(t.scale))}}}$)")
         for t in columns
     )  # fmt: skip
     lines = [
@@ -231,6 +264,23 @@ def times(found: dict[tuple[str, str], Cell], models: Sequence[str]) -> Table:
             texts.append(f"{cell.seconds:.3g}{ratio}" if cell else "-")
         table.add_row(task.title, *texts)
     return table
+
+
+def notes(found: Iterable[Cell]) -> list[str]:
+    """What has to be said beside the tables."""
+    cells = list(found)
+    tasks_there = {cell.task.name: cell.task for cell in cells}
+    said = [f"{task.title}: {task.note}." for task in tasks_there.values() if task.note]
+    if any(cell.shipped for cell in cells):
+        said.append(
+            "* from records that come with the package; naming the model in --models runs it."
+        )
+    if any(cell.estimate for cell in cells):
+        said.append(
+            "Energy and emissions are estimates by CodeCarbon, from a typical power of the "
+            "processor: the hardware shows no counters."
+        )
+    return said
 
 
 def long_term(results: Sequence[dict[str, Any]]) -> Table:

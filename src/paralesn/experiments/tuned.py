@@ -10,7 +10,7 @@ from paralesn.experiments.files import replacing
 from paralesn.experiments.search import Tuned
 from paralesn.experiments.spaces import SPACES
 
-FILE = "tuned.toml"
+FILES = ("tuned.toml", "tuned-classification.toml")
 _HEAD = """\
 # Configurations chosen on validation data, and the search that found each: trials, seconds of one
 # core, seeds of data and reservoirs of the final. Written by `paralesn search`.
@@ -19,8 +19,11 @@ _HEAD = """\
 
 def shipped(task: str, model: str, space: str) -> Tuned | None:
     """The configuration that comes with the package, if there is one."""
-    entry = read(FILE).get(task, {}).get(model, {}).get(space)
-    return None if entry is None else Tuned(task, model, space, **entry)
+    for file in FILES:
+        entry = read(file).get(task, {}).get(model, {}).get(space)
+        if entry is not None:
+            return Tuned(task, model, space, **entry)
+    return None
 
 
 def better(task: str, candidates: Iterable[Tuned | None]) -> Tuned | None:
