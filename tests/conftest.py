@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+import paralesn as pe
+
 # Compilation makes a first example slow, which is no failure; CI must not be a lottery.
 settings.register_profile(
     "house", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
@@ -19,3 +21,32 @@ def blobs(rng):
     """Three classes of points."""
     y = rng.integers(0, 3, 300)
     return rng.normal(size=(300, 4)) + 2.0 * np.eye(3, 4)[y], y
+
+
+@pytest.fixture
+def frame(rng):
+    """An hourly table with a load and a temperature."""
+    pd = pytest.importorskip("pandas")
+    t = np.arange(500)
+    wave = np.sin(t * 2 * np.pi / 24)
+    return pd.DataFrame(
+        {
+            "date": pd.date_range("2020-01-01", periods=500, freq="h"),
+            "load": 10 + wave + 0.05 * rng.normal(size=500),
+            "temp": np.roll(wave, 6),
+        }
+    )
+
+
+@pytest.fixture
+def data(frame, tmp_path):
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    return tmp_path / "data.csv"
+
+
+@pytest.fixture
+def forecaster(frame, tmp_path):
+    """A small model of the column load."""
+    model = pe.ReservoirForecaster(pe.ParalESN(units=20), horizon=3, standardize=True)
+    pe.save(model.fit(frame[["load"]]), tmp_path / "model.safetensors")
+    return tmp_path / "model.safetensors"

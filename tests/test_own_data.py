@@ -1,10 +1,6 @@
 """The command line on data that people bring."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -24,29 +20,6 @@ def call(*arguments, code=0, stdin=None):
         raise done.exception
     assert done.exit_code == code, done.output
     return done
-
-
-@pytest.fixture
-def frame(rng):
-    t = np.arange(500)
-    wave = np.sin(t * 2 * np.pi / 24)
-    return pd.DataFrame(
-        {"date": HOURS, "load": 10 + wave + 0.05 * rng.normal(size=500), "temp": np.roll(wave, 6)}
-    )
-
-
-@pytest.fixture
-def data(frame, tmp_path):
-    frame.to_csv(tmp_path / "data.csv", index=False)
-    return tmp_path / "data.csv"
-
-
-@pytest.fixture
-def forecaster(frame, tmp_path):
-    """A small model of the column load."""
-    model = pe.ReservoirForecaster(pe.ParalESN(units=20), horizon=3, standardize=True)
-    pe.save(model.fit(frame[["load"]]), tmp_path / "model.safetensors")
-    return tmp_path / "model.safetensors"
 
 
 # -- forecast ------------------------------------------------------------------------------------------
@@ -333,73 +306,6 @@ def test_a_state_belongs_to_its_model(forecaster, tmp_path):
 
 
 # -- as a process of its own ---------------------------------------------------------------------------
-
-
-def start(*arguments):
-    command = [sys.executable, *map(str, arguments)]
-    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    return subprocess.Popen(command, text=True, **pipes)
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals")
-@pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130), (signal.SIGKILL, -9)]
-)
-def test_a_stream_answers_at_once_and_its_state_survives(forecaster, tmp_path, number, code):
-    values = [f"{10 + np.sin(k / 4)}\n" for k in range(8)]
-    whole = call("stream", forecaster, stdin="".join(values)).stdout.splitlines(keepends=True)
-    state, every = tmp_path / "state", 0 if number == signal.SIGKILL else 60
-    process = start(
-        "-m", "paralesn", "stream", forecaster, "--resume", state, "--save-every", every
-    )
-    for value, expected in zip(values[:5], whole, strict=False):
-        process.stdin.write(value)
-        process.stdin.flush()
-        assert process.stdout.readline() == expected  # while the input is still open
-    process.send_signal(number)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == code
-    assert "Traceback" not in said
-    done = call("stream", forecaster, "--resume", state, stdin="".join(values[5:]))
-    assert done.stdout.splitlines(keepends=True) == whole[5:]
-
-
-INTERRUPTED = """
-import sys
-from paralesn.experiments import tuning
-judge = tuning.backtest
-def backtest(*arguments):
-    print("a trial begins", flush=True)
-    return judge(*arguments)
-tuning.backtest = backtest
-from paralesn.cli import main
-main()
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals")
-def test_ctrl_c_leaves_nothing_half_written(data, tmp_path):
-    arguments = ("forecast", data, "--target", "load", "--search", "10m", "--out", tmp_path / "out")
-    process = start("-c", INTERRUPTED, *arguments)
-    assert process.stdout.readline() == "a trial begins\n"
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 130, said
-    assert said == ""  # neither a bar nor a traceback
-    assert os.listdir(tmp_path) == ["data.csv"]
-
-
-def test_a_pipe_that_is_closed_ends_the_stream_quietly(forecaster):
-    process = start("-m", "paralesn", "stream", forecaster)
-    process.stdin.write("1\n")
-    process.stdin.flush()
-    process.stdout.readline()
-    process.stdout.close()
-    process.stdin.write("2\n3\n")
-    process.stdin.close()
-    assert process.wait(timeout=60) == 1
-    assert process.stderr.read() == ""
-    process.stderr.close()
 
 
 def test_completion_is_offered():

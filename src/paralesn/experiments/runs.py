@@ -5,15 +5,13 @@ What a run does is told by its `kind`; all else that makes it the run it is stan
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from paralesn.experiments import classify, evaluate, longterm, records
+from paralesn.experiments import classify, evaluate, longterm, records, workers
 from paralesn.experiments.catalogue import models, tasks
 from paralesn.experiments.records import Record
-from paralesn.experiments.search import Tuned, _one_thread
+from paralesn.experiments.search import Tuned
 
 IDENTITY = (
     "kind", "task", "model", "space", "seed", "configuration", "alpha", "units", "readout",
@@ -90,22 +88,10 @@ def run(
     there = known(path)
     wanted = list(wanted)
     missing = [one for one in wanted if identity(one) not in there]
-    if missing and jobs > 1:
-        context = get_context("spawn")
-        with ProcessPoolExecutor(jobs, mp_context=context, initializer=_one_thread) as pool:
-            pending = [pool.submit(carry_out, one, path) for one in missing]
-            try:
-                for future in as_completed(pending):
-                    done = future.result()
-                    there[identity(done)] = done
-                    if progress is not None:
-                        progress()
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
-    else:
-        for one in missing:
-            there[identity(one)] = carry_out(one, path)
-            if progress is not None:
-                progress()
+    calls = [(one, path) for one in missing]
+    alone = ((i, carry_out(*call)) for i, call in enumerate(calls))
+    for _, done in workers.each(carry_out, calls, jobs) if missing and jobs > 1 else alone:
+        there[identity(done)] = done
+        if progress is not None:
+            progress()
     return [there[identity(one)] for one in wanted]

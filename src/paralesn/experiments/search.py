@@ -10,16 +10,14 @@ import json
 import time
 import warnings
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from paralesn.experiments import classify, evaluate, proposals, spaces
+from paralesn.experiments import classify, evaluate, proposals, spaces, workers
 from paralesn.experiments.catalogue import models, tasks, tasks_of
 
 if TYPE_CHECKING:
@@ -295,25 +293,8 @@ def search(
     each = max(1, jobs // max(1, len(wanted)))
     # Shallow models first, in the paper's space first: later studies begin with what they found.
     wanted = sorted(wanted, key=lambda one: (spaces.SPACES.index(one[2]), models()[one[1]].deep))
-    context = get_context("spawn")  # threads of this process do not survive a fork
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_one_thread) as pool:
-        pending = {
-            pool.submit(work, *study, storage, budget): study
-            for study in wanted
-            for _ in range(each)
-        }
-        try:
-            for future in as_completed(pending):
-                future.result()
-                if progress is not None:
-                    progress(pending[future])
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
-
-
-def _one_thread() -> None:
-    """Keep BLAS of a worker on one thread: the workers share the cores."""
-    from threadpoolctl import threadpool_limits
-
-    threadpool_limits(1)
+    studies = [study for study in wanted for _ in range(each)]
+    calls = [(*study, storage, budget) for study in studies]
+    for number, _ in workers.each(work, calls, jobs):
+        if progress is not None:
+            progress(studies[number])
