@@ -40,7 +40,8 @@ def test_a_stream_answers_at_once_and_its_state_survives(forecaster, tmp_path, n
     _, said = process.communicate(timeout=60)
     assert process.returncode == code
     assert "Traceback" not in said
-    done = call("stream", forecaster, "--resume", state, stdin="".join(values[5:]))
+    resumed = ["stream", str(forecaster), "--resume", str(state)]
+    done = CliRunner().invoke(app, resumed, input="".join(values[5:]))
     assert done.stdout.splitlines(keepends=True) == whole[5:]
 
 
