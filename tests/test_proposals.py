@@ -105,7 +105,7 @@ def test_finals_are_not_repeated_when_a_study_goes_on(monkeypatch, tmp_path):
     monkeypatch.setattr(search.proposals, "neighbour", lambda *_: None)
     search.work("mg", "ESN", "paper", str(tmp_path), Budget(60))
     judged = seen.count(1008)
-    assert judged == search.FINALISTS
+    assert judged == search.JUDGING["regression"].finalists
     search.work("mg", "ESN", "paper", str(tmp_path), Budget(61))
     assert seen.count(1008) <= judged + 1
 
