@@ -23,6 +23,7 @@ from paralesn.reservoirs.diagonal import ParalESN
 SETS = ("etth1", "etth2", "ettm1", "ettm2")
 HORIZON = 192
 MODEL = "ReservoirForecaster"
+_NAMES = ("units", "rho", "theta", "phases")  # hyperparameters that are searched
 _SEARCH_SEED = 1000
 _FINALISTS, _FINAL_SEEDS = 4, range(1001, 1003)
 _WASHOUT = 300
@@ -89,13 +90,11 @@ def validate(run: Record) -> Record:
 def trials(sets: Iterable[str]) -> list[Record]:
     """Runs that a search consists of: every configuration of the space."""
     space = read(_FILE)["space"]
-    grid = [
-        {"units": units, "rho": rho, "theta": theta, "phases": phases}
-        for units, rho, theta, phases in product(
-            space["units"], space["rho"], space["theta"], space["phases"]
-        )
+    return [
+        _run("long-term trial", name, dict(zip(_NAMES, values, strict=True)), None, _SEARCH_SEED)
+        for name in sets
+        for values in product(space["units"][name], *(space[one] for one in _NAMES[1:]))
     ]
-    return [_run("long-term trial", *one) for one in product(sets, grid, [None], [_SEARCH_SEED])]
 
 
 def finals(found: Iterable[Record]) -> list[Record]:
