@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from paralesn.engines import threads
-from paralesn.engines.compiler import called, inlined, kernel
+from paralesn.engines.compiler import called, kernel
 from paralesn.engines.lanes import (
     LANES,
     add,
@@ -74,7 +74,7 @@ def _differences(x, combination, t0, steps, drive):
                 drive[t, r] += combination[r, f] * d
 
 
-@inlined
+@called
 def _advance(drive, steps, rows, re, im):
     """h[t + 1] = lambda h[t] + w drive[t], from the state in the last row of re and im."""
     for j in range(0, CHUNK, LANES):
@@ -99,7 +99,7 @@ def _advance(drive, steps, rows, re, im):
             store(im[_STEPS], j, load(im[steps], j))
 
 
-@inlined
+@called
 def _mix(re, im, steps, rows, u):
     """u[t] = real part of the mixture of h[t + 1] and its next neighbours."""
     for j in range(0, CHUNK, LANES):
@@ -114,7 +114,7 @@ def _mix(re, im, steps, rows, u):
             store(u[t], j, multiply_subtract(l2, load(im[t + 1], j + 2), total))
 
 
-@inlined
+@called
 def _count(u, steps, thresholds, counts):
     """Count the steps of every filter above each of its thresholds, four of them at a time."""
     q = 0
@@ -142,7 +142,7 @@ def _count(u, steps, thresholds, counts):
         q += 4 if several else 1
 
 
-@inlined
+@called
 def _compete(u, steps, extremes, sums, troughs):
     """Add up responses, their squares, and the wins of every filter in its group."""
     for t in range(steps):

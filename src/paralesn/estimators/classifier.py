@@ -116,7 +116,7 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
         reservoir = own_reservoir(self.reservoir, defaults.classifying_reservoir)
         readout = own_readout(self.readout, defaults.classifying_readout, "classification")
         standardize = scaling.wanted("standardize", self.standardize, self.reservoir)
-        X = collection(X)
+        X = series.collection(X, None, "ReservoirClassifier")
         classes, labels = _classes(y, len(X))
         reservoir.fit(X)
         found = scaling.measure(X) if standardize else None
@@ -188,7 +188,7 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
         return pools, checks.integer("segments", segments, 1)
 
     def _read_out(self, X: Any, method: Any) -> np.ndarray:
-        X = collection(X, self.n_features_in_)
+        X = series.collection(X, self.n_features_in_, "ReservoirClassifier")
         found = None if self._scaling is None else scaling.Scaling(**self._scaling)
         blocks = self._features(X, self.reservoir_, found, self._pooled)
         return np.concatenate([np.asarray(method(features)) for features in blocks])
@@ -243,30 +243,6 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
 register_estimator(
     ReservoirClassifier, ReservoirClassifier.LEARNT, ReservoirClassifier._check_learnt
 )
-
-
-def collection(X: Any, n_features: int | None = None) -> Any:
-    """X as an array (batch, time, features) or a list of series; two dimensions are univariate."""
-    owner = "ReservoirClassifier"
-    if series.is_collection(X):
-        return [
-            series.shaped(series.numeric(x, f"X[{b}]"), f"X[{b}]", n_features, owner)
-            for b, x in enumerate(X)
-        ]
-    array = series.numeric(X)
-    if array.ndim == 2:
-        if not array.shape[1]:
-            raise ValueError(
-                f"X must hold at least one time step, got 0 feature(s) (shape={array.shape}) "
-                "while a minimum of 1 is required."
-            )
-        array = array[:, :, None]
-    if array.ndim != 3:
-        raise ValueError(
-            "X must be a collection of series, (batch, time, features), (batch, time) or a list of "
-            f"arrays, got shape {array.shape}. Reshape your data"
-        )
-    return series.shaped(array, "X", n_features, owner)
 
 
 def _classes(y: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
