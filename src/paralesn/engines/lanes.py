@@ -58,9 +58,7 @@ def load(typing_context: Any, array: Any, i: Any) -> Any:
     """Floats ``array[i : i + 8]``; the array is contiguous."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.load(
-            _place(context, builder, signature, arguments, _FLOATS), align=_ALIGNED
-        )
+        return builder.load(_place(context, builder, signature, arguments, _FLOATS), align=_ALIGNED)
 
     return _floats(array, types.intp), codegen
 
@@ -82,9 +80,7 @@ def load_counts(typing_context: Any, array: Any, i: Any) -> Any:
     """Counts ``array[i : i + 8]`` of an array of int32."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.load(
-            _place(context, builder, signature, arguments, _COUNTS), align=_ALIGNED
-        )
+        return builder.load(_place(context, builder, signature, arguments, _COUNTS), align=_ALIGNED)
 
     return _counts(array, types.intp), codegen
 

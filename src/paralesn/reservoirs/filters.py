@@ -114,10 +114,17 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         X = self._read(X, self.n_features_in_)
         out = np.empty((len(X), self._n_features_out), np.float32)
         first = 0
-        for block in self._kept(X, out):
-            self._standardise(out[first : first + len(block)])
+        for block in self.blocks(X):
+            out[first : first + len(block)] = block
             first += len(block)
         return out
+
+    def blocks(self, X: Any) -> Iterator[np.ndarray]:
+        """The same for some series at a time, in bounded memory."""
+        check_is_fitted(self, "scale_")
+        for block in self._blocks(self._read(X, self.n_features_in_)):
+            self._standardise(block)
+            yield block
 
     # -- drawing ---------------------------------------------------------------------------------
 

@@ -174,8 +174,7 @@ def collection(X: Any, n_features: int | None, owner: str) -> Any:
     """X as an array (batch, time, features) or a list of series; two dimensions are univariate."""
     if is_collection(X):
         return [
-            shaped(numeric(x, f"X[{b}]"), f"X[{b}]", n_features, owner)
-            for b, x in enumerate(X)
+            shaped(numeric(x, f"X[{b}]"), f"X[{b}]", n_features, owner) for b, x in enumerate(X)
         ]
     array = numeric(X)
     if array.ndim == 2:
