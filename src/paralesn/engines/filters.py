@@ -1,10 +1,10 @@
 """Filter banks: complex diagonal filters of a series' differences, and statistics of their output.
 
 Filters come in chunks of 64, eight vectors of eight lanes, small enough for the L1 cache. A chunk
-works through a series in blocks of steps: it advances all filters through the block, mixes each with
-its next two neighbours (the chunk is a ring), then counts and sums one vector of responses after
-the other, with its accumulators in registers. Sums grow step by step in the same order whatever
-the threads and whoever else is in the batch.
+works through a series in blocks of steps: it advances all filters through the block, mixes each
+with its next two neighbours (the chunk is a ring), then counts and sums one vector of responses
+after the other, with its accumulators in registers. Sums grow step by step in the same order
+whatever the threads and whoever else is in the batch.
 
 A chunk's eight vectors are also the eight members of its groups: at every step the members in the
 same lane compete, the largest response is added to its filter's score, the smallest is counted.

@@ -58,9 +58,9 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
         Default: `FilterBank()`; where `pool`, `segments` or `standardize` is given, a reservoir of
         one layer of 1 024 units.
     readout : classifier or regressor, optional
-        Default: `DualRidge` on a filter bank; on a reservoir `Ridge` with penalties from 0.1 to 1e5.
-        Both are fitted to targets -1 and 1, one for each class. A scikit-learn classifier is given
-        the labels, any other regressor such targets.
+        `DualRidge` on a filter bank, `Ridge` with penalties from 0.1 to 1e5 on a reservoir
+        unless one is given. They are fitted to targets -1 and 1, one for each class. A scikit-learn classifier is given the
+        labels, any other regressor such targets.
     pool : name or sequence of names, optional
         Of a reservoir's states: "last" (the paper's), "mean", "std", "max", "min", "ppv" (share of
         positive states). Default: mean, std and ppv, over two segments.
@@ -139,24 +139,27 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
                 f"got {type(readout).__name__}"
             )
         targets = _indicators(labels, classes.size) if is_regressor(readout) else classes[labels]
+        source: Reservoir | FilterBank
         pooling = found = None
         if bank is None:
-            reservoir = own_reservoir(self.reservoir, defaults.classifying_reservoir)
+            source = reservoir = own_reservoir(self.reservoir, defaults.classifying_reservoir)
             standardize = scaling.wanted("standardize", self.standardize, self.reservoir)
             pooling = self._pooling()
             reservoir.fit(X)
             found = scaling.measure(X) if standardize else None
             features = np.concatenate(list(self._features(X, reservoir, found, pooling)))
             readout.fit(features, targets, **arguments)
-        elif isinstance(readout, DualRidge) and len(X) > _AT_ONCE:
-            bank.fit(X)
-            readout.fit_blocks(partial(bank.blocks, X), targets, **arguments)
         else:
-            readout.fit(bank.fit_transform(X), targets, **arguments)
-        self.reservoir_, self.readout_ = reservoir if bank is None else bank, readout
-        self.classes_, self.n_features_in_ = classes, self.reservoir_.n_features_in_
+            source = bank
+            if isinstance(readout, DualRidge) and len(X) > _AT_ONCE:
+                bank.fit(X)
+                readout.fit_blocks(partial(bank.blocks, X), targets, **arguments)
+            else:
+                readout.fit(bank.fit_transform(X), targets, **arguments)
+        self.reservoir_, self.readout_, self.classes_ = source, readout, classes
+        self.n_features_in_ = source.n_features_in_
         self._scaling = None if found is None else found._asdict()
-        self._pooled = pooling
+        self._pooled: Any = pooling
         return self
 
     def predict(self, X: Any) -> np.ndarray:

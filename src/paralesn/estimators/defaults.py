@@ -1,8 +1,8 @@
 """What estimators use where they are given nothing, chosen by experiment.
 
-Classification: filter banks were compared by their mean accuracy on 31 archive datasets. For
-reservoirs whose states are pooled, 110 random configurations of 512 units, then 12 refined ones of 1 024, were compared
-by their mean accuracy on every other one of 31 archive datasets, with several pools each.
+Classification: filter banks were compared by their mean accuracy on 31 archive datasets. Of
+reservoirs whose states are pooled, 110 random configurations of 512 units, then 12 refined ones of
+1 024, were compared on every other one of these, with several pools each.
 Forecasting: 140 random configurations of 256 units were ranked by the closed loop's valid
 prediction time on Lorenz-63 and Mackey-Glass and by direct forecasts of two transformer series; the
 one with the best mean rank was taken. ``benchmarks/defaults.py`` and ``benchmarks/chaos.py``

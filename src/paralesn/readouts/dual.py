@@ -20,6 +20,7 @@ from paralesn.readouts.unharmed import unharmed
 _SMALL = 1500  # rows or features up to which eigenvectors are cheaper than several factors
 _JUDGES = 4096  # rows that penalties are chosen by, at most
 _ROWS = 1024  # digested at a time
+_ALPHAS = tuple(10.0 ** (k / 2) for k in range(-10, 4))
 _FLOATS = (np.float64, np.float32)
 
 
@@ -27,9 +28,9 @@ class DualRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     r"""Linear readout with an l2 penalty for thousands of features and not as many rows.
 
     Minimises :math:`\sum_i w_i (y_i - z_i \cdot c - b)^2 + \alpha p |c|^2` over p features, which
-    are centred but not scaled. The penalty with the least mean squared error of rows left out one at
-    a time is taken, in closed form. Where both rows and features are many, it is chosen on a random
-    4 096 of the rows, of which about four Cholesky factors are made.
+    are centred but not scaled. The penalty is the one with the least mean squared error of rows
+    left out one at a time, in closed form. Where both rows and features are many, it is chosen on a
+    random 4 096 of the rows, from about four Cholesky factors.
 
     n rows take n^2 numbers besides a centred copy of the features where n <= p, and p^2 beyond.
     `fit_blocks` takes rows in blocks and never holds them all.
@@ -59,7 +60,7 @@ class DualRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     True
     """
 
-    def __init__(self, alphas: Sequence[float] = tuple(10.0 ** (k / 2) for k in range(-10, 4))):
+    def __init__(self, alphas: Sequence[float] = _ALPHAS) -> None:
         self.alphas = alphas
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

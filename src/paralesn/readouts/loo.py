@@ -84,9 +84,9 @@ def downhill(
     place = len(order) // 2
     while True:
         near = [i for i in (place - 1, place, place + 1) if 0 <= i < len(order)]
-        best = min(near, key=lambda i: error(order[i]))
+        best = min(near, key=lambda i: error(int(order[i])))
         if best == place:
-            return errors, times(Z, duals[order[place]])
+            return errors, times(Z, duals[int(order[place])])
         place = best
 
 
