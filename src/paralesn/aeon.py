@@ -12,6 +12,7 @@ from paralesn.reservoirs.filters import FilterBank
 
 try:
     from aeon.classification.base import BaseClassifier
+    from aeon.utils.validation import check_n_jobs
 except ImportError as error:
     raise ImportError(
         "paralesn.aeon needs aeon, which is not installed: pip install 'paralesn[aeon]'"
@@ -66,6 +67,7 @@ class ParalESNClassifier(BaseClassifier):
         super().__init__()
 
     def _fit(self, X: Any, y: np.ndarray) -> "ParalESNClassifier":
+        self._n_jobs = check_n_jobs(self.n_jobs)
         bank = FilterBank(self.units, self.thresholds, n_jobs=self._n_jobs, seed=self.random_state)
         model = ReservoirClassifier(bank, class_weight=self.class_weight)
         self.model_ = model.fit(_time_first(X), y)

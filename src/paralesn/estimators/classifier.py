@@ -58,9 +58,9 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
         Default: `FilterBank()`; where `pool`, `segments` or `standardize` is given, a reservoir of
         one layer of 1 024 units.
     readout : classifier or regressor, optional
-        `DualRidge` on a filter bank, `Ridge` with penalties from 0.1 to 1e5 on a reservoir
-        unless one is given. They are fitted to targets -1 and 1, one for each class. A scikit-learn classifier is given the
-        labels, any other regressor such targets.
+        Default: `DualRidge` on a filter bank; on a reservoir `Ridge`, penalties from 0.1 to 1e5.
+        They are fitted to targets -1 and 1, one for each class. A scikit-learn classifier is given
+        the labels, any other regressor such targets.
     pool : name or sequence of names, optional
         Of a reservoir's states: "last" (the paper's), "mean", "std", "max", "min", "ppv" (share of
         positive states). Default: mean, std and ppv, over two segments.

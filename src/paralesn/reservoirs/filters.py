@@ -289,6 +289,7 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = True
+        tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
 
     # What a saved bank holds besides its parameters.
