@@ -124,7 +124,9 @@ class DualRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if weight is not None:
             kept = weight > 0
             X, Y, weight = X[kept], Y[kept], weight[kept]
-        x_mean = np.average(X, axis=0, weights=weight).astype(float)
+        x_mean = X.mean(axis=0, dtype=float)
+        if weight is not None:
+            x_mean = np.einsum("i,ij->j", weight / weight.sum(), X)
         y_mean = np.average(Y, axis=0, weights=weight)
         Z, Y, share = _centred(X, Y, weight, x_mean, y_mean)
         alphas = np.asarray(self.alphas, float) * X.shape[1]
@@ -213,8 +215,6 @@ class DualRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, Y, ensure_non_negative=True)
-            if not weight.any():
-                raise ValueError("sample_weight must leave some rows, got zeros only")
         return Y.reshape(count, -1), weight
 
     # What a saved model holds besides its parameters.
