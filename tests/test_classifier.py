@@ -60,6 +60,9 @@ def test_defaults_learn_from_data_of_any_scale():
     for shift, scale in ((0, 1), (1e4, 1e3), (-3, 1e-6)):
         model = pe.ReservoirClassifier().fit(shift + scale * X, y)
         assert model.score(shift + scale * X_new, y_new) > 0.95
+        pooled = pe.ReservoirClassifier(pool=("mean", "std", "ppv"), segments=2)
+        assert pooled.fit(shift + scale * X, y).score(shift + scale * X_new, y_new) > 0.95
+        assert pooled._scaling is not None
     raw = pe.ReservoirClassifier(standardize=False).fit(1e4 + 1e3 * X, y)
     assert raw._scaling is None
     given = pe.ReservoirClassifier(pe.ParalESN(**SMALL)).fit(X, y)

@@ -8,11 +8,13 @@ from paralesn.estimators.classifier import ReservoirClassifier
 from paralesn.estimators.forecaster import ReservoirForecaster
 from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.persistence import load, save
+from paralesn.readouts.dual import DualRidge
 from paralesn.readouts.mlp import MLP
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs import operators
 from paralesn.reservoirs.dense import ESN, ResESN
 from paralesn.reservoirs.diagonal import ParalESN
+from paralesn.reservoirs.filters import FilterBank
 from paralesn.reservoirs.layers import DiagonalLayer
 from paralesn.reservoirs.recurrent import RecurrentLayer
 from paralesn.reservoirs.state import State
@@ -22,7 +24,9 @@ __version__ = version("paralesn")
 
 __all__ = [
     "DiagonalLayer",
+    "DualRidge",
     "ESN",
+    "FilterBank",
     "Forecast",
     "MLP",
     "ParalESN",

@@ -20,10 +20,12 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as write_tensors
 
+from paralesn.readouts.dual import DualRidge
 from paralesn.readouts.mlp import MLP
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.dense import ESN, ResESN
 from paralesn.reservoirs.diagonal import ParalESN
+from paralesn.reservoirs.filters import FilterBank
 from paralesn.reservoirs.layers import DiagonalLayer
 from paralesn.reservoirs.operators import OPERATORS
 from paralesn.reservoirs.recurrent import RecurrentLayer
@@ -277,5 +279,5 @@ for _kind in (DiagonalLayer, RecurrentLayer, *OPERATORS):
 register(State, lambda state: {"layers": state.layers, "origin": state.origin}, _make_state)
 for _reservoir in (ParalESN, ESN, ResESN, SCR, StructuredRC):
     register_estimator(_reservoir, _reservoir.LEARNT, _reservoir._check_learnt)
-register_estimator(MLP, MLP.LEARNT, MLP._check_learnt)
-register_estimator(Ridge, Ridge.LEARNT, Ridge._check_learnt)
+for _part in (FilterBank, MLP, Ridge, DualRidge):
+    register_estimator(_part, _part.LEARNT, _part._check_learnt)

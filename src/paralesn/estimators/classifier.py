@@ -1,6 +1,7 @@
-"""Classification of whole series: states pooled over time, then read out."""
+"""Classification of whole series: features of each, from filters or pooled states, read out."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -16,13 +17,16 @@ from sklearn.utils.validation import (
 )
 
 from paralesn.estimators import defaults, scaling
-from paralesn.estimators.parts import check_parts, own_readout, own_reservoir
+from paralesn.estimators.parts import check_parts, own_bank, own_readout, own_reservoir
 from paralesn.estimators.targets import check_finite
 from paralesn.persistence import register_estimator
+from paralesn.readouts.dual import DualRidge
 from paralesn.reservoirs import checks, series
 from paralesn.reservoirs.base import Reservoir
+from paralesn.reservoirs.filters import FilterBank
 
 _VALUES = 1 << 22  # input values read at a time
+_AT_ONCE = 1 << 14  # series whose features are kept while a readout is fitted
 
 
 def _asks_readout(method: str) -> Any:
@@ -41,29 +45,33 @@ def _decides(model: "ReservoirClassifier") -> bool:
 
 
 class ReservoirClassifier(ClassifierMixin, BaseEstimator):
-    """Classify series by their reservoir states, pooled over time.
+    """Classify series by how filters respond to them, or by reservoir states pooled over time.
 
-    Every series becomes one row of features: statistics of each unit's states over the whole
-    series, or over equal parts of it. They are gathered while the reservoir runs; the states
-    themselves are never stored. A linear readout on them is then fitted in closed form.
+    Every series becomes one row of features: by default those of a `FilterBank`, good without
+    tuning. With a reservoir, statistics of each unit's states over the whole series, or over equal
+    parts of it, gathered while the reservoir runs; the states themselves are never stored. A linear
+    readout on the features is then fitted in closed form.
 
     Parameters
     ----------
-    reservoir : reservoir, optional
-        Default: one layer of 1 024 units, tuned on a range of datasets to be good untuned.
+    reservoir : FilterBank or reservoir, optional
+        Default: `FilterBank()`; where `pool`, `segments` or `standardize` is given, a reservoir of
+        one layer of 1 024 units.
     readout : classifier or regressor, optional
-        Default: `Ridge` with penalties from 0.1 to 1e5, fitted to targets -1 and 1, one for each
-        class. A scikit-learn classifier is given the labels, any other regressor such targets.
+        Default: `DualRidge` on a filter bank; on a reservoir `Ridge`, penalties from 0.1 to 1e5.
+        They are fitted to targets -1 and 1, one for each class. A scikit-learn classifier is given
+        the labels, any other regressor such targets.
     pool : name or sequence of names, optional
-        "last" (the paper's), "mean", "std", "max", "min", "ppv" (share of positive states).
-        Default: mean, std and ppv, over two segments.
+        Of a reservoir's states: "last" (the paper's), "mean", "std", "max", "min", "ppv" (share of
+        positive states). Default: mean, std and ppv, over two segments.
     segments : int, optional
         Equal parts of each series to pool over. Default: 1, or 2 where `pool` is left to us.
     class_weight : None, "balanced" or dict
         Weights of the classes; "balanced" makes every class count the same.
     standardize : bool, optional
         Whether every input feature is brought to zero mean and unit variance over the training
-        series. None: where `reservoir` is None. A reservoir given sees the data as they are.
+        series. None: where the reservoir is the default one. A reservoir given sees the data as
+        they are, a filter bank normalises each series itself.
 
     Attributes
     ----------
@@ -80,14 +88,14 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
     >>> t = np.arange(100)
     >>> slow, fast = ([np.sin(t / p + rng.uniform(0, 6)) for _ in range(20)] for p in (9, 7))
     >>> X, y = np.array(slow + fast), ["slow"] * 20 + ["fast"] * 20
-    >>> model = pe.ReservoirClassifier(pe.ParalESN(units=64)).fit(X[::2], y[::2])
+    >>> model = pe.ReservoirClassifier().fit(X[::2], y[::2])
     >>> model.score(X[1::2], y[1::2])
     1.0
     """
 
     def __init__(
         self,
-        reservoir: Reservoir | None = None,
+        reservoir: Reservoir | FilterBank | None = None,
         readout: Any = None,
         pool: str | Sequence[str] | None = None,
         segments: int | None = None,
@@ -112,30 +120,46 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
             Labels: whole numbers, strings, truth values.
         sample_weight : array (batch,), optional
         """
-        pooling = self._pooling()
-        reservoir = own_reservoir(self.reservoir, defaults.classifying_reservoir)
-        readout = own_readout(self.readout, defaults.classifying_readout, "classification")
-        standardize = scaling.wanted("standardize", self.standardize, self.reservoir)
-        X = collection(X)
+        bank = own_bank(
+            self.reservoir,
+            defaults.bank,
+            pool=self.pool,
+            segments=self.segments,
+            standardize=self.standardize,
+        )
+        X = series.collection(X, None, "ReservoirClassifier")
         classes, labels = _classes(y, len(X))
-        reservoir.fit(X)
-        found = scaling.measure(X) if standardize else None
         weight = self._weights(classes, labels, sample_weight)
-        features = np.concatenate(list(self._features(X, reservoir, found, pooling)))
+        default = defaults.classifying_readout if bank is None else defaults.bank_readout
+        readout = own_readout(self.readout, default, "classification")
         arguments = {} if weight is None else {"sample_weight": weight}
         if weight is not None and not has_fit_parameter(readout, "sample_weight"):
             raise ValueError(
                 f"class_weight and sample_weight need a readout whose fit takes sample_weight, "
                 f"got {type(readout).__name__}"
             )
-        if is_regressor(readout):
-            readout.fit(features, _indicators(labels, classes.size), **arguments)
+        targets = _indicators(labels, classes.size) if is_regressor(readout) else classes[labels]
+        source: Reservoir | FilterBank
+        pooling = found = None
+        if bank is None:
+            source = reservoir = own_reservoir(self.reservoir, defaults.classifying_reservoir)
+            standardize = scaling.wanted("standardize", self.standardize, self.reservoir)
+            pooling = self._pooling()
+            reservoir.fit(X)
+            found = scaling.measure(X) if standardize else None
+            features = np.concatenate(list(self._features(X, reservoir, found, pooling)))
+            readout.fit(features, targets, **arguments)
         else:
-            readout.fit(features, classes[labels], **arguments)
-        self.reservoir_, self.readout_, self.classes_ = reservoir, readout, classes
+            source = bank
+            if isinstance(readout, DualRidge) and len(X) > _AT_ONCE:
+                bank.fit(X)
+                readout.fit_blocks(partial(bank.blocks, X), targets, **arguments)
+            else:
+                readout.fit(bank.fit_transform(X), targets, **arguments)
+        self.reservoir_, self.readout_, self.classes_ = source, readout, classes
+        self.n_features_in_ = source.n_features_in_
         self._scaling = None if found is None else found._asdict()
-        self._pooled = pooling
-        self.n_features_in_ = reservoir.n_features_in_
+        self._pooled: Any = pooling
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -188,7 +212,9 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
         return pools, checks.integer("segments", segments, 1)
 
     def _read_out(self, X: Any, method: Any) -> np.ndarray:
-        X = collection(X, self.n_features_in_)
+        X = series.collection(X, self.n_features_in_, "ReservoirClassifier")
+        if isinstance(self.reservoir_, FilterBank):
+            return np.concatenate([np.asarray(method(f)) for f in self.reservoir_.blocks(X)])
         found = None if self._scaling is None else scaling.Scaling(**self._scaling)
         blocks = self._features(X, self.reservoir_, found, self._pooled)
         return np.concatenate([np.asarray(method(features)) for features in blocks])
@@ -230,11 +256,11 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_learnt(self) -> None:
         """Check that what a file said was learnt fits together."""
-        pools, segments = (
-            checks.pools(self._pooled[0]),
-            checks.integer("segments", self._pooled[1], 1),
-        )
-        check_parts(self.reservoir_, self.readout_, len(pools) * segments)
+        times = 1
+        if not isinstance(self.reservoir_, FilterBank):
+            pools, segments = self._pooled
+            times = len(checks.pools(pools)) * checks.integer("segments", segments, 1)
+        check_parts(self.reservoir_, self.readout_, times)
         if self.classes_.ndim != 1 or self.classes_.size < 2:
             raise ValueError("classes must be two or more")
         scaling.check(self._scaling, self.reservoir_.n_features_in_)
@@ -243,30 +269,6 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
 register_estimator(
     ReservoirClassifier, ReservoirClassifier.LEARNT, ReservoirClassifier._check_learnt
 )
-
-
-def collection(X: Any, n_features: int | None = None) -> Any:
-    """X as an array (batch, time, features) or a list of series; two dimensions are univariate."""
-    owner = "ReservoirClassifier"
-    if series.is_collection(X):
-        return [
-            series.shaped(series.numeric(x, f"X[{b}]"), f"X[{b}]", n_features, owner)
-            for b, x in enumerate(X)
-        ]
-    array = series.numeric(X)
-    if array.ndim == 2:
-        if not array.shape[1]:
-            raise ValueError(
-                f"X must hold at least one time step, got 0 feature(s) (shape={array.shape}) "
-                "while a minimum of 1 is required."
-            )
-        array = array[:, :, None]
-    if array.ndim != 3:
-        raise ValueError(
-            "X must be a collection of series, (batch, time, features), (batch, time) or a list of "
-            f"arrays, got shape {array.shape}. Reshape your data"
-        )
-    return series.shaped(array, "X", n_features, owner)
 
 
 def _classes(y: Any, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from paralesn.readouts.dual import DualRidge
 from paralesn.readouts.mlp import MLP
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs import checks
 from paralesn.reservoirs.base import Reservoir
+from paralesn.reservoirs.filters import FilterBank
 
 
 def own_reservoir(given: Any, default: Callable[[], Reservoir]) -> Reservoir:
@@ -20,6 +22,21 @@ def own_reservoir(given: Any, default: Callable[[], Reservoir]) -> Reservoir:
         raise checks.fail("reservoir", given, "None or a reservoir", TypeError)
     fresh: Reservoir = clone(given)
     return fresh
+
+
+def own_bank(given: Any, default: Callable[[], FilterBank], **others: Any) -> FilterBank | None:
+    """A fresh copy of the filter bank given, the default one, or None where a reservoir is wanted.
+
+    `others` are arguments that a reservoir's states are pooled by: without a reservoir they ask for
+    one, and a filter bank has no use for them.
+    """
+    said = {name: value for name, value in others.items() if value is not None}
+    if isinstance(given, FilterBank):
+        for name, value in said.items():
+            raise checks.fail(name, value, "None with a FilterBank, which has no states to pool")
+        fresh: FilterBank = clone(given)
+        return fresh
+    return default() if given is None and not said else None
 
 
 def own_readout(given: Any, default: Callable[[], Any], task: str) -> Any:
@@ -36,7 +53,9 @@ def own_readout(given: Any, default: Callable[[], Any], task: str) -> Any:
 
 def check_parts(reservoir: Any, readout: Any, times: int = 1) -> None:
     """Check that a file's readout reads `times` the states of its reservoir."""
-    if not isinstance(reservoir, Reservoir) or not isinstance(readout, (Ridge, MLP)):
+    if not isinstance(reservoir, (Reservoir, FilterBank)) or not isinstance(
+        readout, (Ridge, DualRidge, MLP)
+    ):
         raise TypeError("an estimator must hold a reservoir and a readout")
     if getattr(readout, "n_features_in_", None) != times * reservoir._n_features_out:
         raise ValueError("the readout does not fit the reservoir")

@@ -170,6 +170,28 @@ def read(
     return Series(array.reshape(-1, features), np.full(batch, steps), BATCH)
 
 
+def collection(X: Any, n_features: int | None, owner: str) -> Any:
+    """X as an array (batch, time, features) or a list of series; two dimensions are univariate."""
+    if is_collection(X):
+        return [
+            shaped(numeric(x, f"X[{b}]"), f"X[{b}]", n_features, owner) for b, x in enumerate(X)
+        ]
+    array = numeric(X)
+    if array.ndim == 2:
+        if not array.shape[1]:
+            raise ValueError(
+                f"X must hold at least one time step, got 0 feature(s) (shape={array.shape}) "
+                "while a minimum of 1 is required."
+            )
+        array = array[:, :, None]
+    if array.ndim != 3:
+        raise ValueError(
+            "X must be a collection of series, (batch, time, features), (batch, time) or a list of "
+            f"arrays, got shape {array.shape}. Reshape your data"
+        )
+    return shaped(array, "X", n_features, owner)
+
+
 def blocks(X: Any, block: int, name: str = "X") -> Iterator[tuple[int, Any]]:
     """Cut X along time into pieces of at most `block` steps, each with its first step's number.
 
