@@ -53,48 +53,48 @@ def _place(
     return builder.bitcast(element, vector.as_pointer())
 
 
+def _reads(vector: ir.VectorType) -> Any:
+    """Code that reads a vector from an array at an index."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load(_place(context, builder, signature, arguments, vector), align=_ALIGNED)
+
+    return codegen
+
+
+def _writes(vector: ir.VectorType) -> Any:
+    """Code that writes a vector to an array at an index."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = _place(context, builder, signature, arguments, vector)
+        builder.store(arguments[2], place, align=_ALIGNED)
+        return context.get_dummy_value()
+
+    return codegen
+
+
 @intrinsic
 def load(typing_context: Any, array: Any, i: Any) -> Any:
     """Floats ``array[i : i + 8]``; the array is contiguous."""
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.load(_place(context, builder, signature, arguments, _FLOATS), align=_ALIGNED)
-
-    return _floats(array, types.intp), codegen
+    return _floats(array, types.intp), _reads(_FLOATS)
 
 
 @intrinsic
 def store(typing_context: Any, array: Any, i: Any, floats: Any) -> Any:
     """Write floats to ``array[i : i + 8]``."""
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = _place(context, builder, signature, arguments, _FLOATS)
-        builder.store(arguments[2], place, align=_ALIGNED)
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp, _floats), codegen
+    return types.void(array, types.intp, _floats), _writes(_FLOATS)
 
 
 @intrinsic
 def load_counts(typing_context: Any, array: Any, i: Any) -> Any:
     """Counts ``array[i : i + 8]`` of an array of int32."""
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.load(_place(context, builder, signature, arguments, _COUNTS), align=_ALIGNED)
-
-    return _counts(array, types.intp), codegen
+    return _counts(array, types.intp), _reads(_COUNTS)
 
 
 @intrinsic
 def store_counts(typing_context: Any, array: Any, i: Any, counts: Any) -> Any:
     """Write counts to ``array[i : i + 8]``."""
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = _place(context, builder, signature, arguments, _COUNTS)
-        builder.store(arguments[2], place, align=_ALIGNED)
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp, _counts), codegen
+    return types.void(array, types.intp, _counts), _writes(_COUNTS)
 
 
 @intrinsic

@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -185,30 +186,12 @@ def losses(
     configuration: dict[str, Any],
     penalties: Sequence[float],
     seed: int,
+    final: bool = False,
 ) -> np.ndarray:
-    """Validation loss of every penalty with one seed of data and reservoir."""
-    return _losses(task, model, configuration, penalties, seed, final=False)
+    """Validation loss of every penalty with one seed of data and reservoir.
 
-
-def final_losses(
-    task: str,
-    model: str,
-    configuration: dict[str, Any],
-    penalties: Sequence[float],
-    seed: int,
-) -> np.ndarray:
-    """The same for the best configurations of a study."""
-    return _losses(task, model, configuration, penalties, seed, final=True)
-
-
-def _losses(
-    task: str,
-    model: str,
-    configuration: dict[str, Any],
-    penalties: Sequence[float],
-    seed: int,
-    final: bool,
-) -> np.ndarray:
+    `final`: as the finalists of a study are judged, where that takes another readout.
+    """
     if tasks()[task].kind == "regression":
         reservoir = evaluate.build(models()[model], configuration, seed)
         judge = evaluate.validate
@@ -231,7 +214,7 @@ def _final(study: "Study", task: str, model: str, space: str, penalties: Sequenc
     complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
     ranked = sorted(complete, key=lambda trial: trial.value or 0.0)
     judging = JUDGING[tasks()[task].kind]
-    judge = final_losses if tasks()[task].kind == "mnist" else losses  # by another readout
+    judge = partial(losses, final=True) if tasks()[task].kind == "mnist" else losses
     best: tuple[float, Any, float] | None = None
     seen: list[Any] = []
     finals: dict[str, list[float]] = study.user_attrs.get("finals", {})  # of earlier budgets
