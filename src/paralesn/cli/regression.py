@@ -1,6 +1,6 @@
 """Commands about the paper's tables: search, reproduce, sensitivity."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
@@ -180,14 +180,16 @@ def reproduce(
         _search(console, wanted, studies, Budget(trials), jobs)
     elif studies is not None and "://" not in studies and not Path(studies).is_dir():
         raise typer.BadParameter(f"the folder {studies} does not exist", param_hint="--studies")
+    absent: dict[str, str] = {}
     if chosen:
         with _counted(console, "running") as start:
             found = carry_out(
                 chosen, rows, out, seeds, jobs, studies, start, models is not None, country
             )
         _show(console, found, named, rows)
+        absent = found.absent
     if not everything or {LONG_TERM, "all"} & set(everything):
-        _long_term(console, out, seeds or 5, jobs, search)
+        _long_term(console, out, seeds or 5, jobs, search, absent)
 
 
 def _show(console: Console, found: "Reproduction", named: list[str], rows: list[str]) -> None:
@@ -200,7 +202,7 @@ def _show(console: Console, found: "Reproduction", named: list[str], rows: list[
     printed = [tables.as_rich(found.cells, name) for name in wanted]
     printed += [mnist_table.as_rich(found.cells, task) for task in tasks_of("mnist")]
     for table in (*printed, tables.times(found.cells, rows)):
-        if table is not None:
+        if table is not None and table.row_count:
             wide.print(table)
     for text in (*tables.notes(found.cells.values()), *tables.summary(found.cells)):
         console.print(text, markup=False, soft_wrap=True)
@@ -209,14 +211,20 @@ def _show(console: Console, found: "Reproduction", named: list[str], rows: list[
     _tell(console, found.written)
 
 
-def _long_term(console: Console, out: Path, seeds: int, jobs: int, search: bool) -> None:
-    """Run what is not on record, and print long-term forecasts beside published ones."""
+def _long_term(
+    console: Console, out: Path, seeds: int, jobs: int, search: bool, absent: Container[str]
+) -> None:
+    """Run what is not on record, and print long-term forecasts beside published ones.
+
+    Sets that are `absent` were said to be.
+    """
     from paralesn.experiments import tables
     from paralesn.experiments.longterm import SETS
     from paralesn.experiments.reproduce import long_term
 
-    sets = _leave_out(console, list(SETS))
+    sets = _leave_out(console, [name for name in SETS if name not in absent])
     if not sets:
+        console.print("Left out: long-term forecasts, for want of these files")
         return
     with _counted(console, "long-term forecasts") as start:
         found, written = long_term(sets, out, seeds, jobs, search, start)
