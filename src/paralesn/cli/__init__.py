@@ -1,9 +1,9 @@
 """The command line: thin, it parses, calls and prints."""
 
-from paralesn.cli import data, regression, reports
+from paralesn.cli import data, race, regression, reports
 from paralesn.cli.shared import app
 
-__all__ = ["app", "data", "main", "regression", "reports"]
+__all__ = ["app", "data", "main", "race", "regression", "reports"]
 
 
 def main() -> None:
