@@ -100,9 +100,9 @@ def test_a_killed_training_goes_on_bit_for_bit(tmp_path):
                 middle = at
                 break
         time.sleep(0.01)
+    assert middle is not None, "the training ended before it could be killed"
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
-    assert middle is not None
     assert not torch.load(path, weights_only=True)["progress"]["done"]
 
     resumed, whole = small(), small()
