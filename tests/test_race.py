@@ -1,5 +1,7 @@
 """The race: the same budget for all, records that are not run again, table and picture."""
 
+import io
+
 import numpy as np
 import pytest
 from rich.console import Console
@@ -42,7 +44,7 @@ def test_a_race_is_run_once(tmp_path, monkeypatch):
 
     monkeypatch.setattr(racing, "digits", None)  # nothing is run again
     assert racing.race(["smnist"], [racing.OURS, "LRU"], SETTINGS, tmp_path) == found
-    console = Console(width=200, record=True, quiet=True)
+    console = Console(width=200, record=True, file=io.StringIO())
     console.print(table(found, "smnist"))
     shown = console.export_text()
     assert "80 digits to train" in shown
