@@ -11,7 +11,7 @@ from paralesn.experiments.race_report import first_within, plot, table
 
 torch = pytest.importorskip("torch")
 
-SETTINGS = racing.Settings(seconds=0.2, train=80, validation=20, test=20, threads=1)
+SETTINGS = racing.Settings(seconds=1.0, train=80, validation=20, test=20, threads=1)
 
 
 def small(task, settings):
@@ -39,7 +39,7 @@ def test_a_race_is_run_once(tmp_path, monkeypatch):
     assert {what for what, *_ in told} == {"smnist ParalESN", "smnist LRU"}
     assert ours["points"][0][1] > 0.5
     assert lru["parameters"] == 123_994
-    assert lru["seconds"] >= 0.2
+    assert lru["seconds"] >= 1.0
     assert [path.name for path in tmp_path.iterdir()] == ["race.jsonl"]
 
     monkeypatch.setattr(racing, "digits", None)  # nothing is run again
