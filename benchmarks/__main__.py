@@ -8,7 +8,7 @@ from importlib.metadata import version
 import numba
 from rich.console import Console
 
-NAMES = ("core", "reservoirs", "readouts", "estimators", "chaos", "defaults")
+NAMES = ("core", "torch_scan", "reservoirs", "readouts", "estimators", "chaos", "defaults")
 
 
 def main() -> None:

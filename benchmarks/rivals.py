@@ -80,11 +80,11 @@ def numpy_esn(x: np.ndarray, units: int) -> States:
     return states
 
 
-def torch_scan(x: np.ndarray, layer: DiagonalLayer) -> States:
-    """The published way: recursive scan in complex64 over a batch by vmap, then the convolution.
+def associative_scan(eigenvalues: Any, u: Any) -> Any:
+    """States (T, N) of a recurrence driven by `u`, by the recursive scan that papers use.
 
-    As there, eigenvalues are tiled over time, both factors are scanned, and halves are interleaved
-    by concatenating, padding, stacking and flattening.
+    As published, eigenvalues are tiled over time, both factors are scanned, and halves are
+    interleaved by concatenating, padding, stacking and flattening.
     """
     import torch
 
@@ -110,6 +110,13 @@ def torch_scan(x: np.ndarray, layer: DiagonalLayer) -> States:
             even = [torch.cat([e[:1], c]) for e, c in zip(elements, combined, strict=True)]
         return [interleave(e, o) for e, o in zip(even, odd, strict=True)]
 
+    return scan([eigenvalues.tile(u.shape[0], 1), u])[1]
+
+
+def torch_scan(x: np.ndarray, layer: DiagonalLayer) -> States:
+    """The published way: recursive scan in complex64 over a batch by vmap, then the convolution."""
+    import torch
+
     def tensor(array: Any) -> Any:
         return torch.tensor(array, dtype=torch.complex64)
 
@@ -119,9 +126,8 @@ def torch_scan(x: np.ndarray, layer: DiagonalLayer) -> States:
 
     def states() -> Any:
         with torch.no_grad():
-            decay = eigenvalues.tile(inputs.shape[1], 1)
             drive = layer.tau * (inputs @ w_in + bias)
-            h = torch.vmap(lambda one: scan([decay, one])[1])(drive)
+            h = torch.vmap(lambda one: associative_scan(eigenvalues, one))(drive)
             rows = h.view(-1, 1, h.shape[-1])
             mixed = torch.nn.functional.conv1d(rows, kernel, mix_bias, padding="same")
             return torch.tanh(mixed.view(h.shape).real)[0]

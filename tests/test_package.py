@@ -46,6 +46,7 @@ def test_the_examples_of_the_readme_run(tmp_path, monkeypatch):
 
 def test_the_other_examples_of_the_readme_run(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
+    pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)
     examples = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     x = np.sin(np.arange(300.0)[:, None] / 9)

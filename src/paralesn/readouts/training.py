@@ -54,17 +54,10 @@ def require_torch() -> Any:
 
 def find_device(name: str | None) -> Any:
     """The device of that name, tried once."""
-    torch = require_torch()
-    try:
-        device = torch.device(name or "cpu")
-        torch.zeros(1, device=device).item()
-    # An unknown name, a device that is not there, one PyTorch was built without, a mere placeholder
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(
-            f"device must be one that PyTorch can use, got {name!r}: {reason}"
-        ) from error
-    return device
+    require_torch()
+    from paralesn.engines import torch_extra
+
+    return torch_extra.find_device(name)
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from math import isfinite
 from types import ModuleType
 from typing import Any, NamedTuple, Self
 
@@ -11,12 +10,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from paralesn.reservoirs import checks, series
+from paralesn.reservoirs import checks, series, tensors
 from paralesn.reservoirs.series import Series
 from paralesn.reservoirs.state import State, fingerprint, starts
 from paralesn.reservoirs.stream import StateStream
 
-ENGINES = {"auto": "cpu", "cpu": "cpu", "reference": "reference"}
+ENGINES = {"auto": "cpu", "cpu": "cpu", "reference": "reference", "torch": "torch"}
 
 
 class _Plan(NamedTuple):
@@ -77,10 +76,9 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         self._check_hyperparameters()
         self._check_names(X, reset=True)
-        n_features, dtype = 0, self._real_dtype()
-        for t0, block in series.blocks(X, block=1 << 16):
-            data = series.read(block, dtype, name="X", first_step=t0, allow_ended=True)
-            n_features = data.rows.shape[1]
+        n_features = 0
+        for t0, block in series.blocks(X, block=1 << 16, numeric=self._numeric()):
+            n_features = self._convert(block, None, t0, allow_ended=True).rows.shape[1]
         self._draw_for(n_features)
         return self
 
@@ -186,7 +184,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         block = checks.integer("block", block, 1)
         pieces = (
             self._read(piece, first_step=t0, allow_ended=True)
-            for t0, piece in series.blocks(X, block)
+            for t0, piece in series.blocks(X, block, numeric=self._numeric())
         )
         return StateStream(self._run, pieces, state)
 
@@ -211,6 +209,8 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         state : State, only with `return_state`
         """
         data = self._read(X)
+        if tensors.is_tensor(data.rows):
+            return tensors.last(self._plan(), data, state, self._origin, return_state)
         plan, places, before = self._rows_each(data, state)
         out = plan.engine.empty((data.lengths.size, plan.outputs), plan.real)
         arguments, after = (plan.program, data.rows, places, before, out), None
@@ -261,6 +261,8 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"segments must be at most the number of time steps, got {segments} for "
                 f"{data.lengths[b]} steps in series {b}"
             )
+        if tensors.is_tensor(data.rows):
+            return tensors.pool(self._plan(), data, state, self._origin, names, segments)
         plan, places, before = self._rows_each(data, state)
         out = np.empty((data.lengths.size, segments * len(names) * plan.outputs), plan.real)
         plan.engine.pool(
@@ -295,23 +297,12 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if not hasattr(self, "layers_"):
             self._ensure_drawn(series.features_of_step(x))
         plan = self._plan()
-        array = x
-        if type(x) is not np.ndarray or x.dtype != plan.real or not x.flags.carray:
-            with np.errstate(over="ignore"):
-                array = np.array(series.numeric(x, "x"), plan.real, order="C")
-        kind = series.BATCH if array.ndim == 2 else series.SINGLE
-        rows = array if array.ndim == 2 else array.reshape(1, -1)
-        count, features = rows.shape
-        if array.ndim > 2 or features != self.n_features_in_ or not count:
-            raise ValueError(
-                f"x must be one time step, ({self.n_features_in_},) or (batch, "
-                f"{self.n_features_in_}), got shape {np.shape(x)}"
-            )
-        few = rows.size <= 32  # then Python is faster than two calls of NumPy
-        if not (all(map(isfinite, rows.ravel().tolist())) if few else np.isfinite(rows).all()):
-            series.convert(np.asarray(x).reshape(count, 1, features), plan.real, "x")
-        z = np.empty((count, plan.outputs), plan.real)
-        after = plan.engine.step(plan.program, rows, self._start(plan, state, count, kind), z)
+        if self.engine == "torch" and tensors.is_tensor(x):
+            return tensors.step(plan, x, state, self._origin, self.n_features_in_)
+        rows, kind = series.one_step(x, plan.real, self.n_features_in_)
+        z = np.empty((rows.shape[0], plan.outputs), plan.real)
+        before = self._start(plan, state, rows.shape[0], kind)
+        after = plan.engine.step(plan.program, rows, before, z)
         return z if kind is series.BATCH else z[0], self._state(after, kind)
 
     def transform(self, X: Any) -> Any:
@@ -327,16 +318,17 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return np.dtype(checks.choice("dtype", name, ("float32", "float64")))
 
     def _plan(self) -> _Plan:
-        key = (self.engine, self.dtype, self.concat, self.mixing, self.n_jobs)
+        key = (self.engine, self.device, self.dtype, self.concat, self.mixing, self.n_jobs)
         plan = self._plans.get(key)
         if plan is None:
             self._check_hyperparameters()
             real = self._real_dtype()
             self._check_precision(real)
             engine = importlib.import_module(f"paralesn.engines.{ENGINES[self.engine]}")
+            where = {} if self.device is None else {"device": self.device}
             plan = self._plans[key] = _Plan(
                 engine=engine,
-                program=engine.prepare(self.layers_, self.concat, self.mixing, real),
+                program=engine.prepare(self.layers_, self.concat, self.mixing, real, **where),
                 real=real,
                 state=np.result_type(real, 1j if self.layers_[0].parts == 2 else 1.0),
                 widths=tuple(layer.units for layer in self.layers_),
@@ -345,14 +337,23 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return plan
 
     def _read(self, X: Any, first_step: int = 0, allow_ended: bool = False) -> Series:
-        n_features = getattr(self, "n_features_in_", None)
-        owner = type(self).__name__
-        data = series.read(X, self._real_dtype(), n_features, owner, "X", first_step, allow_ended)
+        data = self._convert(X, getattr(self, "n_features_in_", None), first_step, allow_ended)
         self._ensure_drawn(data.rows.shape[1])
         return data
 
+    def _convert(self, X: Any, n_features: Any, first_step: int, allow_ended: bool) -> Series:
+        call = (self._real_dtype(), n_features, type(self).__name__, "X", first_step, allow_ended)
+        if self.engine == "torch" and tensors.are_tensors(X):
+            return tensors.read(X, *call, device=self.device)
+        return series.read(X, *call)
+
+    def _numeric(self) -> Any:
+        return tensors.kept if self.engine == "torch" else series.numeric
+
     def _run(self, data: Series, state: State | Sequence[np.ndarray] | None) -> tuple[Any, State]:
         plan = self._plan()
+        if tensors.is_tensor(data.rows):
+            return tensors.run(plan, data, state, self._origin)
         before = self._start(plan, state, data.lengths.size, data.kind)
         out = plan.engine.empty((data.rows.shape[0], plan.outputs), plan.real)
         first = data.starts()

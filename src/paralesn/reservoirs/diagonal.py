@@ -62,12 +62,16 @@ class ParalESN(Stacked):
         False returns raw states h, real and imaginary parts side by side. (Layers below the last
         still mix what they hand upwards.)
     dtype : "float64" or "float32"
-    engine : "auto", "cpu" or "reference"
-        "cpu" is compiled and threaded; "reference" is plain NumPy, slow and simple.
-    device : None
-        For engines that have a choice of devices; the CPU engines have none.
+    engine : "auto", "cpu", "reference" or "torch"
+        "cpu" is compiled and threaded; "reference" is plain NumPy, slow and simple. "torch" runs
+        on any device of PyTorch (the extra `torch`): arrays in, arrays out; tensors in, tensors out
+        on their device, through which gradients flow.
+    device : str or torch.device, optional
+        With the engine "torch": where arrays are run (default: the CPU), and where tensors must be
+        if it is given. The other engines have no choice.
     n_jobs : int, optional
         Threads; None or -1 uses every core Numba is given. Does not change a bit of the result.
+        PyTorch has threads of its own, which this does not set.
     seed : int, None or numpy.random.Generator
         Fixes every drawn array, whatever the engine, dtype and number of threads. A change of one
         hyperparameter does not reshuffle what others draw.

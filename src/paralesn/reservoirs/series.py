@@ -5,7 +5,9 @@ series its features. A list of arrays is a collection of series, of equal length
 plain numbers or lists is an array. Nothing else is guessed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +30,8 @@ class Series(NamedTuple):
             return values
         if self.kind == BATCH:
             return values.reshape(self.lengths.size, -1, values.shape[1])
-        return np.split(values, np.cumsum(self.lengths)[:-1])
+        cuts = [0, *np.cumsum(self.lengths).tolist()]
+        return [values[a:b] for a, b in pairwise(cuts)]
 
     def starts(self) -> np.ndarray:
         """First row of each series."""
@@ -68,6 +71,25 @@ def features_of_step(x: Any) -> int:
     if len(shape) > 2 or 0 in shape:
         raise ValueError(f"x must be one time step, (features,), got shape {shape}")
     return shape[-1] if shape else 1
+
+
+def one_step(x: Any, dtype: np.dtype, n_features: int) -> tuple[np.ndarray, str]:
+    """One time step as C-ordered `dtype` (batch, features), every value finite, and its kind."""
+    array = x
+    if type(x) is not np.ndarray or x.dtype != dtype or not x.flags.carray:
+        with np.errstate(over="ignore"):
+            array = np.array(numeric(x, "x"), dtype, order="C")
+    rows = array if array.ndim == 2 else array.reshape(1, -1)
+    count, features = rows.shape
+    if array.ndim > 2 or features != n_features or not count:
+        raise ValueError(
+            f"x must be one time step, ({n_features},) or (batch, {n_features}), got shape "
+            f"{np.shape(x)}"
+        )
+    few = rows.size <= 32  # then Python is faster than two calls of NumPy
+    if not (all(map(isfinite, rows.ravel().tolist())) if few else np.isfinite(rows).all()):
+        convert(np.asarray(x).reshape(count, 1, features), dtype, "x")
+    return rows, BATCH if array.ndim == 2 else SINGLE
 
 
 def convert(array: np.ndarray, dtype: np.dtype, name: str, first_step: int = 0) -> np.ndarray:
@@ -192,16 +214,19 @@ def collection(X: Any, n_features: int | None, owner: str) -> Any:
     return shaped(array, "X", n_features, owner)
 
 
-def blocks(X: Any, block: int, name: str = "X") -> Iterator[tuple[int, Any]]:
+def blocks(
+    X: Any, block: int, name: str = "X", numeric: Callable[[Any, str], Any] = numeric
+) -> Iterator[tuple[int, Any]]:
     """Cut X along time into pieces of at most `block` steps, each with its first step's number.
 
     X is what `read` takes, of which only a piece at a time is converted, or an iterator of pieces.
+    `numeric` makes arrays, or whatever can be cut like them, of X and of pieces.
     """
     if isinstance(X, Iterator):
         seen = 0
         for piece in X:
             array = shaped(numeric(piece, name), name, None, "")
-            for t0, part in blocks(array, block):
+            for t0, part in blocks(array, block, name, numeric):
                 yield seen + t0, part
             seen += array.shape[-2]
     elif is_collection(X):

@@ -58,7 +58,7 @@ class Stacked(Reservoir):
         if self.concat and self.units < self.layers:
             raise checks.fail("units", self.units, f"at least layers ({self.layers}) with concat")
         checks.choice("engine", self.engine, ENGINES)
-        if self.device is not None:
+        if self.device is not None and self.engine != "torch":
             raise checks.fail("device", self.device, f"None with engine={self.engine!r}")
         checks.jobs(self.n_jobs)
         self._real_dtype()

@@ -43,7 +43,7 @@ def starts(
                 "state must come from this model, got the state of another one "
                 f"(fingerprint {state.origin[:8]}, expected {origin[:8]})"
             )
-        layers: Sequence[np.ndarray] = state.layers
+        layers: Sequence[np.ndarray] = [np.asarray(h) for h in state.layers]  # or tensors
     elif isinstance(state, (list, tuple)) and len(state) == len(widths):
         layers = [np.asarray(h) for h in state]
     else:

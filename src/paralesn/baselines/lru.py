@@ -1,0 +1,112 @@
+"""Linear recurrent unit: a trained complex diagonal recurrence, by our scan, between gated layers.
+
+    h_t = lambda h_(t-1) + gamma (B x_t),    y_t = Re(C h_t) + D x_t,
+
+with ``lambda = exp(-exp(nu) + i exp(theta))``, stable by construction, as Orvieto et al. (2023).
+"""
+
+import math
+from dataclasses import dataclass
+
+from paralesn.engines.torch_extra import torch
+from paralesn.engines.torch_scan import scan
+
+nn = torch.nn
+
+
+@dataclass(frozen=True)
+class Config:
+    """Sizes and the ring that eigenvalues start in; the paper's width and depth are the defaults.
+
+    The paper sweeps `rho_min` over [0, 1], `rho_max` over [0.8, 1], `theta_max` over [0.001, pi].
+    """
+
+    features: int = 1
+    classes: int = 10
+    width: int = 82
+    state: int = 82
+    layers: int = 3
+    rho_min: float = 0.9
+    rho_max: float = 0.999
+    theta_max: float = math.pi / 10
+    dropout: float = 0.0
+
+
+class Unit(nn.Module):
+    """The recurrence between two dense complex maps."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        n, width = config.state, config.width
+        low, high = sorted((config.rho_min**2, config.rho_max**2))
+        squared = (low + (high - low) * torch.rand(n)).clamp(1e-8, 1 - 1e-6)  # uniform in area
+        phase = config.theta_max * torch.rand(n).clamp_min(1e-6)
+        self.nu = nn.Parameter(torch.log(-0.5 * torch.log(squared)))
+        self.theta = nn.Parameter(torch.log(phase))
+        self.gamma = nn.Parameter(0.5 * torch.log1p(-squared))
+        self.B = nn.Parameter(torch.randn(2, width, n) / math.sqrt(2 * width))
+        self.C = nn.Parameter(torch.randn(2, n, width) / math.sqrt(n))
+        self.D = nn.Parameter(torch.randn(width))
+
+    def eigenvalues(self) -> torch.Tensor:
+        """(N,), inside the unit circle."""
+        radius, phase = torch.exp(-torch.exp(self.nu)), torch.exp(self.theta)
+        return torch.complex(radius * torch.cos(phase), radius * torch.sin(phase))
+
+    def driven(self, x: torch.Tensor) -> torch.Tensor:
+        """What enters the recurrence, (B, T, N) complex."""
+        B = self.B * torch.exp(self.gamma)
+        return torch.complex(x @ B[0], x @ B[1])
+
+    def read(self, h: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        """What leaves it, (B, T, width)."""
+        return h.real @ self.C[0] - h.imag @ self.C[1] + self.D * x
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """(B, T, width) to (B, T, width), by the scan."""
+        u = self.driven(x)
+        return self.read(scan(self.eigenvalues(), u, torch.zeros_like(u[:, 0])), x)
+
+    def loop(self, x: torch.Tensor) -> torch.Tensor:
+        """The same, one step after the other."""
+        factor, u = self.eigenvalues(), self.driven(x)
+        h, states = torch.zeros_like(u[:, 0]), []
+        for drive in u.unbind(1):
+            h = factor * h + drive
+            states.append(h)
+        return self.read(torch.stack(states, 1), x)
+
+
+class Block(nn.Module):
+    """Norm, recurrence, gated linear unit, residual."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(config.width)
+        self.unit = Unit(config)
+        self.gates = nn.Linear(config.width, 2 * config.width)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """(B, T, width) to (B, T, width)."""
+        y = self.dropout(nn.functional.gelu(self.unit(self.norm(x))))
+        return x + self.dropout(nn.functional.glu(self.gates(y)))
+
+
+class LRU(nn.Module):
+    """Series (B, T, F) to scores (B, classes)."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder = nn.Linear(config.features, config.width)
+        self.blocks = nn.ModuleList([Block(config) for _ in range(config.layers)])
+        self.head = nn.Linear(config.width, config.classes)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Scores of the classes."""
+        z = self.encoder(x)
+        for block in self.blocks:
+            z = block(z)
+        scores: torch.Tensor = self.head(z[:, -1])
+        return scores

@@ -1,0 +1,103 @@
+"""Transformer encoder with sinusoidal positions, and a class head on the last step.
+
+Attention is bidirectional unless `causal`: every step sees the whole series, and so does the last.
+"""
+
+import math
+from dataclasses import dataclass
+
+from paralesn.engines.torch_extra import torch
+
+nn = torch.nn
+
+
+@dataclass(frozen=True)
+class Config:
+    """Sizes; the paper's width, feed-forward size and depth are the defaults."""
+
+    features: int = 1
+    classes: int = 10
+    width: int = 96
+    feedforward: int = 128
+    layers: int = 3
+    heads: int = 4
+    dropout: float = 0.0
+    causal: bool = False
+
+
+def positions(steps: int, width: int, like: torch.Tensor) -> torch.Tensor:
+    """Sines and cosines of falling frequency, (T, width)."""
+    t = torch.arange(steps, dtype=like.dtype, device=like.device).unsqueeze(1)
+    scale = torch.arange(0, width, 2, dtype=like.dtype, device=like.device)
+    angle = t * torch.exp(scale * (-math.log(10_000.0) / width))  # (T, width / 2)
+    return torch.stack([angle.sin(), angle.cos()], -1).flatten(1)[:, :width]
+
+
+class Attention(nn.Module):
+    """Multi-head self-attention."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.heads, self.causal = config.heads, config.causal
+        self.inputs = nn.Linear(config.width, 3 * config.width)
+        self.output = nn.Linear(config.width, config.width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """(B, T, width) to (B, T, width)."""
+        batch, steps, width = x.shape
+        parts = self.inputs(x).view(batch, steps, 3, self.heads, width // self.heads)
+        q, k, v = parts.permute(2, 0, 3, 1, 4)  # (B, heads, T, width / heads) each
+        seen = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
+        out: torch.Tensor = self.output(seen.transpose(1, 2).reshape(batch, steps, width))
+        return out
+
+
+class Block(nn.Module):
+    """Attention and feed-forward network, each after a norm and around a residual."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.attention = Attention(config)
+        self.norms = nn.ModuleList([nn.LayerNorm(config.width) for _ in range(2)])
+        self.feedforward = nn.Sequential(
+            nn.Linear(config.width, config.feedforward),
+            nn.ReLU(),
+            nn.Linear(config.feedforward, config.width),
+        )
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """(B, T, width) to (B, T, width)."""
+        x = x + self.dropout(self.attention(self.norms[0](x)))
+        out: torch.Tensor = x + self.dropout(self.feedforward(self.norms[1](x)))
+        return out
+
+
+class Transformer(nn.Module):
+    """Series (B, T, F) to scores (B, classes). Vaswani et al., 2017."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        if config.width % config.heads:
+            raise ValueError(
+                f"width must be a multiple of heads ({config.heads}), got {config.width}"
+            )
+        self.config = config
+        self.encoder = nn.Linear(config.features, config.width)
+        self.blocks = nn.ModuleList([Block(config) for _ in range(config.layers)])
+        self.norm = nn.LayerNorm(config.width)
+        self.head = nn.Linear(config.width, config.classes)
+
+    def states(self, x: torch.Tensor) -> torch.Tensor:
+        """States of every step, (B, T, width)."""
+        z = self.encoder(x)
+        z = z + positions(x.shape[1], self.config.width, z)
+        for block in self.blocks:
+            z = block(z)
+        out: torch.Tensor = self.norm(z)
+        return out
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Scores of the classes."""
+        scores: torch.Tensor = self.head(self.states(x)[:, -1])
+        return scores

@@ -1,0 +1,291 @@
+"""ParalESN inside ordinary PyTorch models: needs the extra ``torch``."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from paralesn.engines import torch_run
+from paralesn.engines.torch_extra import torch
+from paralesn.engines.torch_layers import Diagonal
+from paralesn.reservoirs import checks
+from paralesn.reservoirs.diagonal import ParalESN
+from paralesn.reservoirs.layers import DiagonalLayer
+
+__all__ = ["ParalESNBlock"]
+
+TRAINABLE = ("eigenvalues", "inputs", "mixing")
+_HALVES = (torch.float16, torch.bfloat16)
+_SMALLEST = 1e-30  # radius; a decay of infinity would have no derivative
+
+
+class ParalESNBlock(torch.nn.Module):
+    r"""A ParalESN as a module: (batch, time, features) or (time, features) to mixed states.
+
+    Its tensors are those of a drawn reservoir, as buffers or, where `trainable`, as parameters.
+    Eigenvalues are kept as decay and phase,
+
+    .. math:: \lambda = \exp(-e^{\nu} - \epsilon + i \theta), \qquad \epsilon > 0,
+
+    inside the unit circle whatever is learnt: the echo state property holds by construction.
+
+    Parameters
+    ----------
+    reservoir : ParalESN, optional
+        What to draw; one that is drawn already keeps its arrays. Its `concat` and `mixing` hold
+        here too, its engine, dtype and device do not.
+    features : int
+        Input features, for a reservoir that is not drawn yet.
+    trainable : bool or names
+        Which tensors are parameters: any of "eigenvalues", "inputs" (weights and bias), "mixing"
+        (kernel and bias). True is all of them.
+    dtype : torch.float32 or torch.float64, optional
+        Default: PyTorch's. ``.half()`` and ``.bfloat16()`` leave it alone, since a recurrence in
+        half precision would not hold what it has to remember.
+    device : optional
+
+    Notes
+    -----
+    Inputs of half precision are run in float32, and the states rounded to the inputs' precision.
+    ``torch.export`` fixes the number of time steps; the batch may be dynamic.
+
+    Examples
+    --------
+    >>> import paralesn as pe, torch
+    >>> from paralesn.torch import ParalESNBlock
+    >>> block = ParalESNBlock(pe.ParalESN(units=32, rho=(0.5, 0.99)), features=3)
+    >>> model = torch.nn.Sequential(block, torch.nn.Linear(32, 1))
+    >>> model(torch.zeros(8, 100, 3)).shape
+    torch.Size([8, 100, 1])
+    """
+
+    def __init__(
+        self,
+        reservoir: ParalESN | None = None,
+        features: int = 1,
+        *,
+        trainable: bool | Sequence[str] = False,
+        dtype: torch.dtype | None = None,
+        device: Any = None,
+    ) -> None:
+        super().__init__()
+        reservoir = ParalESN() if reservoir is None else reservoir
+        if not isinstance(reservoir, ParalESN):
+            raise checks.fail("reservoir", reservoir, "a ParalESN", TypeError)
+        if not hasattr(reservoir, "layers_"):
+            features = checks.integer("features", features, 1)
+            reservoir = ParalESN(**reservoir.get_params()).fit(np.zeros((1, features)))
+        dtype = torch.get_default_dtype() if dtype is None else dtype
+        if dtype not in (torch.float32, torch.float64):
+            raise checks.fail("dtype", dtype, "torch.float32 or torch.float64")
+        self.features = reservoir.n_features_in_
+        self.concat, self.mixing = bool(reservoir.concat), bool(reservoir.mixing)
+        self.trainable = _names(trainable)
+        below, parts = self.features, []
+        for layer in reservoir.layers_:
+            parts.append(_Layer(layer, below, self.trainable, dtype, device))
+            below = layer.units
+        self.layers = torch.nn.ModuleList(parts)
+        self.outputs = sum(
+            layer.units * (1 if self.mixing else layer.parts)
+            for layer in (reservoir.layers_ if self.concat else reservoir.layers_[-1:])
+        )
+
+    def forward(
+        self,
+        x: torch.Tensor,
+        state: Sequence[torch.Tensor] | None = None,
+        return_state: bool = False,
+    ) -> Any:
+        """States of every time step.
+
+        Parameters
+        ----------
+        x : (batch, time, features) or (time, features)
+        state : sequence of tensors, optional
+            One per layer, (batch, units) or (units,), as an earlier call returned them.
+        return_state : bool
+            Return the state to go on from as well.
+        """
+        if x.ndim not in (2, 3) or x.shape[-1] != self.features or not x.shape[-2]:
+            raise ValueError(
+                f"x must be (batch, time, {self.features}) or (time, {self.features}), got "
+                f"{tuple(x.shape)}"
+            )
+        dtype = self._each()[0].log_decay.dtype
+        if x.dtype not in (dtype, *_HALVES):
+            raise TypeError(f"x must be {dtype} as the block, or of half precision, got {x.dtype}")
+        batch = x if x.ndim == 3 else x.unsqueeze(0)
+        with torch.autocast(device_type=x.device.type, enabled=False):
+            z, after = self._run(batch.to(dtype), state)
+        z = z.to(x.dtype)
+        if x.ndim == 2:
+            z, after = z[0], tuple(h[0] for h in after)
+        return (z, after) if return_state else z
+
+    def _run(
+        self, x: torch.Tensor, state: Sequence[torch.Tensor] | None
+    ) -> tuple[torch.Tensor, torch_run.State]:
+        layers = [layer() for layer in self._each()]
+        before = self._starts(layers, x.shape[0], state)
+        whole = torch_run.wants_gradients(x, *before, *self.parameters())
+        if whole or torch.compiler.is_compiling():
+            z, states = torch_run.advance(layers, x, before, self.concat, self.mixing)
+            return z, torch_run.ends(states, before, None, 0)
+        with torch.no_grad():
+            z = torch.empty((*x.shape[:2], self.outputs), dtype=x.dtype, device=x.device)
+            alike = torch_run.Batch(x, None, np.arange(0))
+            return z, torch_run.run(layers, alike, before, self.concat, self.mixing, z)
+
+    def _each(self) -> "list[_Layer]":
+        return list(self.layers)  # type: ignore[arg-type]
+
+    def _starts(
+        self, layers: list[Diagonal], count: int, state: Sequence[torch.Tensor] | None
+    ) -> torch_run.State:
+        if state is None:
+            return tuple(
+                torch.zeros(
+                    (count, layer.units),
+                    dtype=layer.eigenvalues.dtype,
+                    device=layer.eigenvalues.device,
+                )
+                for layer in layers
+            )
+        if len(state) != len(layers):
+            raise ValueError(f"state must hold {len(layers)} tensors, got {len(state)}")
+        found = [h.unsqueeze(0) if h.ndim == 1 else h for h in state]
+        for depth, (h, layer) in enumerate(zip(found, layers, strict=True), 1):
+            if h.shape != (count, layer.units):
+                raise ValueError(
+                    f"state of layer {depth} must be ({count}, {layer.units}), got {tuple(h.shape)}"
+                )
+        return tuple(found)
+
+    def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
+        """Move and convert as any module does, but never to half precision."""
+
+        def careful(tensor: torch.Tensor) -> torch.Tensor:
+            moved = fn(tensor)
+            return tensor.to(moved.device) if moved.dtype in _HALVES else moved
+
+        return super()._apply(careful, recurse)
+
+    def to_reservoir(self, **parameters: Any) -> ParalESN:
+        """A `ParalESN` with the arrays as they are now, to run without PyTorch.
+
+        `parameters` are the dtype, engine, device or n_jobs of `ParalESN.from_layers`.
+        """
+        drawn = [layer.drawn() for layer in self._each()]
+        return ParalESN.from_layers(drawn, concat=self.concat, mixing=self.mixing, **parameters)
+
+
+def _names(trainable: bool | Sequence[str]) -> tuple[str, ...]:
+    if isinstance(trainable, bool):
+        return TRAINABLE if trainable else ()
+    if isinstance(trainable, str) or not isinstance(trainable, Iterable):
+        raise checks.fail("trainable", trainable, "True, False or a list of names", TypeError)
+    return tuple(checks.choice("trainable", name, TRAINABLE) for name in trainable)
+
+
+def _margin(dtype: torch.dtype) -> float:
+    """What keeps a radius below one after it is rounded and turned."""
+    return 2 * float(torch.finfo(dtype).eps)
+
+
+class _Layer(torch.nn.Module):
+    """Tensors of a layer: buffers, or parameters where they are trainable."""
+
+    log_decay: torch.Tensor  # (N,)
+    turn: torch.Tensor  # (N,): phase, or the sign of a real eigenvalue
+    w_in: torch.Tensor  # (F, parts N), or (N, parts) for a ring
+    bias: torch.Tensor  # (parts N,), or (N, parts) for a ring
+    taps: torch.Tensor  # (parts, k)
+    mix_bias: torch.Tensor  # ()
+    ring: torch.Tensor | None
+
+    def __init__(
+        self,
+        layer: DiagonalLayer,
+        below: int,
+        trainable: Sequence[str],
+        dtype: torch.dtype,
+        device: Any,
+    ) -> None:
+        super().__init__()
+        self.parts, is_ring = layer.parts, layer.w_in.ndim == 1
+
+        def planes(array: Any) -> np.ndarray:
+            """Complex numbers as pairs of real ones."""
+            array = np.ascontiguousarray(array)
+            return array[..., None].view(float) if layer.parts == 2 else array[..., None]
+
+        decay = -np.log(np.maximum(np.abs(layer.eigenvalues), _SMALLEST)) - _margin(dtype)
+        is_complex = layer.parts == 2
+        turn = np.angle(layer.eigenvalues) if is_complex else np.sign(layer.eigenvalues)
+        w_in, bias = layer.tau * layer.w_in, layer.tau * layer.bias
+        taps = planes(layer.mix_kernel).T * np.array([[1.0], [-1.0]])[: self.parts]
+        dense = planes(w_in.T if not is_ring else w_in)
+        values = {
+            "log_decay": np.log(np.maximum(decay, _SMALLEST)),
+            "turn": turn,
+            "w_in": dense if is_ring else dense.reshape(below, -1),
+            "bias": planes(bias) if is_ring else planes(bias).ravel(),
+            "taps": taps,
+            "mix_bias": np.real(layer.mix_bias),
+        }
+        owners = dict(zip(values, ("eigenvalues",) * 2 + ("inputs",) * 2 + ("mixing",) * 2,
+                          strict=True))  # fmt: skip
+        for name, value in values.items():
+            tensor = torch.tensor(np.array(value), dtype=dtype, device=device)
+            is_sign = name == "turn" and not is_complex
+            if owners[name] in trainable and not is_sign:
+                self.register_parameter(name, torch.nn.Parameter(tensor))
+            else:
+                self.register_buffer(name, tensor)
+        ring = (np.arange(layer.units) - 1) % below
+        places = torch.from_numpy(ring).to(device) if is_ring else None
+        self.register_buffer("ring", places, persistent=False)
+
+    def forward(self) -> Diagonal:
+        """The layer as the engine wants it."""
+        radius = torch.exp(-torch.exp(self.log_decay) - _margin(self.log_decay.dtype))
+        is_complex, is_ring = self.parts == 2, self.ring is not None
+        eigenvalues = radius * self.turn
+        if is_complex:
+            eigenvalues = torch.complex(
+                radius * torch.cos(self.turn), radius * torch.sin(self.turn)
+            )
+
+        def joined(planes: torch.Tensor) -> torch.Tensor:
+            return torch.view_as_complex(planes) if is_complex else planes[..., 0]
+
+        return Diagonal(
+            eigenvalues=eigenvalues,
+            w_in=joined(self.w_in) if is_ring else self.w_in,
+            bias=joined(self.bias) if is_ring else self.bias,
+            ring=self.ring,
+            taps=self.taps,
+            mix_bias=self.mix_bias,
+            left=(self.taps.shape[1] - 1) // 2,
+        )
+
+    def drawn(self) -> DiagonalLayer:
+        """The layer as arrays, tau being part of the weights."""
+        with torch.no_grad():
+            layer = self()
+            eigenvalues = layer.eigenvalues.cpu().numpy()
+            taps = self.taps.double().cpu().numpy()
+            kernel = taps[0] - 1j * taps[1] if self.parts == 2 else taps[0]
+            w_in, bias = (part.detach().double().cpu().numpy() for part in (self.w_in, self.bias))
+        if self.parts == 2:
+            w_in, bias = (np.ascontiguousarray(part).view(complex) for part in (w_in, bias))
+        is_ring = self.ring is not None
+        return DiagonalLayer(
+            eigenvalues=eigenvalues.astype(complex if self.parts == 2 else float),
+            w_in=w_in[:, 0] if is_ring else w_in.T,
+            bias=bias[:, 0] if is_ring else bias,
+            tau=1.0,
+            mix_kernel=kernel,
+            mix_bias=kernel.dtype.type(self.mix_bias.item()),
+        )

@@ -1,0 +1,164 @@
+"""Trainable models: two forms of the same thing agree, and each learns a task that can be solved."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from paralesn.baselines import lru, mamba, s4, transformer  # noqa: E402
+from paralesn.baselines.catalogue import (  # noqa: E402
+    MODELS,
+    WEIGHT_DECAYS,
+    build,
+    count_parameters,
+    suggest,
+)
+
+SMALL = {
+    "LSTM": {"hidden": 12},
+    "Transformer": {"width": 8, "feedforward": 16, "layers": 1, "heads": 2},
+    "S4": {"width": 6, "state": 8, "layers": 1, "steps": 16},
+    "LRU": {"width": 6, "state": 8, "layers": 1},
+    "Mamba": {"width": 8, "state": 4, "layers": 1},
+}
+
+
+@pytest.fixture(autouse=True)
+def precise():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)
+    torch.manual_seed(0)
+    yield
+    torch.set_default_dtype(torch.float32)
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("LSTM", 151_690),
+        ("Transformer", 188_650),
+        ("S4", 144_874),
+        ("LRU", 123_994),
+        ("Mamba", 197_066),
+    ],
+)
+def test_parameters(name, expected):
+    assert count_parameters(build(name)) == expected
+
+
+def test_hippo_is_diagonal_plus_low_rank():
+    """The matrix whose eigenvalues are -1, -2, …, -N."""
+    w, p, b = s4.hippo(8)
+    w, p, b = (np.concatenate([part, part.conj()]) for part in (w, p, b))
+    eigenvalues = np.linalg.eigvals(np.diag(w) - np.outer(p, p.conj()))
+    np.testing.assert_allclose(np.sort(eigenvalues.real), -np.arange(8, 0, -1), atol=1e-8)
+    np.testing.assert_allclose(eigenvalues.imag, 0, atol=1e-8)
+    assert np.vdot(b, b).real == pytest.approx(np.sum(2 * np.arange(8) + 1))
+
+
+@pytest.mark.parametrize("steps", [16, 31])
+def test_s4_convolution_is_its_recurrence(steps):
+    block = s4.Block(s4.Config(width=3, state=8, steps=steps))
+    x = torch.randn(2, steps, 3)
+    found = block.convolve(x)
+    A, B, C = block.kernel.recurrence()
+    h = torch.zeros(2, 3, 8, dtype=torch.complex128)
+    for t in range(steps):
+        h = torch.einsum("hmn,bhn->bhm", A, h) + B * x[:, t, :, None]
+        y = (C * h).sum(-1) + block.skip * x[:, t]
+        assert y.imag.abs().max() <= 1e-10
+        assert (y.real - found[:, t]).abs().max() <= 1e-10
+    assert (torch.linalg.eigvals(A).abs() < 1).all()
+
+
+def test_lru_scan_is_its_loop():
+    unit = lru.Unit(lru.Config(width=4, state=7))
+    x = torch.randn(2, 40, 4, requires_grad=True)
+    assert (unit(x) - unit.loop(x)).abs().max() <= 1e-12
+    by_scan = torch.autograd.grad(unit(x).square().sum(), (x, *unit.parameters()))
+    by_loop = torch.autograd.grad(unit.loop(x).square().sum(), (x, *unit.parameters()))
+    for a, b in zip(by_scan, by_loop, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-9)
+
+
+def test_mambas_selective_scan_is_the_naive_loop(monkeypatch):
+    monkeypatch.setattr(mamba, "_CHUNK", 7)
+    x, delta = torch.randn(2, 23, 3), torch.rand(2, 23, 3)
+    A, D = -torch.rand(3, 4), torch.randn(3)
+    B, C = torch.randn(2, 23, 4), torch.randn(2, 23, 4)
+    parts = [part.requires_grad_() for part in (x, delta, A, B, C, D)]
+    found, expected = mamba.selective_scan(*parts), mamba.naive_scan(*parts)
+    assert (found - expected).abs().max() <= 1e-12
+    slopes = torch.autograd.grad(found.sin().sum(), parts)
+    others = torch.autograd.grad(expected.sin().sum(), parts)
+    for a, b in zip(slopes, others, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_the_transformer_sees_the_future_only_if_it_may(causal):
+    model = transformer.Transformer(transformer.Config(width=8, heads=2, causal=causal))
+    x = torch.randn(1, 12, 1)
+    later = x.clone()
+    later[:, 8:] += 1
+    difference = (model.states(later) - model.states(x)).abs().amax((0, 2))
+    assert (difference[8:] > 1e-6).all()
+    assert (difference[:8] == 0).all() if causal else (difference[:8] > 1e-9).all()
+
+
+@pytest.mark.parametrize("name", ["LSTM", "S4", "LRU", "Mamba"])
+def test_recurrent_models_read_the_whole_series(name):
+    model = build(name, classes=2, **SMALL[name])
+    x = torch.randn(2, 16, 1)
+    first = x.clone()
+    first[:, 0] += 5
+    assert (model(first) - model(x)).abs().max() > 1e-9
+    assert model(x).shape == (2, 2)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_each_learns_which_half_is_louder(name):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 128)
+    x = rng.normal(size=(128, 16, 1)) * 0.3
+    x[y == 1, :8] += 1
+    x[y == 0, 8:] += 1
+    x, y = torch.tensor(x), torch.tensor(y)
+    model = build(name, classes=2, **SMALL[name])
+    adam = torch.optim.Adam(model.parameters(), lr=0.02)
+    losses = []
+    for _ in range(40):
+        adam.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        adam.step()
+        losses.append(float(loss.detach()))
+    assert losses[-1] < 0.25 * losses[0]
+
+
+def test_seeds_fix_the_first_weights_and_leave_the_world_alone():
+    before = torch.get_rng_state()
+    one, same, other = build("LRU", 1), build("LRU", 1), build("LRU", 2)
+    assert (torch.get_rng_state() == before).all()
+    assert (one.encoder.weight == same.encoder.weight).all()
+    assert (one.encoder.weight != other.encoder.weight).any()
+
+
+def test_the_papers_sweeps():
+    optuna = pytest.importorskip("optuna")
+    values = {"learning_rate": 2e-3, "weight_decay": 1e-5}
+    sizes, training = suggest(optuna.trial.FixedTrial(values), "Mamba")
+    assert (sizes, training) == ({}, values)
+    ring = {"rho_min": 0.5, "rho_max": 0.9, "theta_max": 0.1}
+    sizes, training = suggest(optuna.trial.FixedTrial(values | ring), "LRU")
+    assert sizes == ring
+    assert training["weight_decay"] in WEIGHT_DECAYS
+    unit = build("LRU", **sizes).blocks[0].unit
+    radius = unit.eigenvalues().abs()
+    assert 0.49 < radius.min() < radius.max() < 0.91
+    with pytest.raises(optuna.TrialPruned):
+        suggest(optuna.trial.FixedTrial(values | ring | {"rho_min": 0.95}), "LRU")
+    with pytest.raises(ValueError, match="model must be one of LSTM, "):
+        build("GRU")
