@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from paralesn.experiments.reproduce import Reproduction
     from paralesn.experiments.search import Budget
 
-LONG_TERM = "long-term"
+LONG_TERM, UCR = "long-term", "ucr"  # tables of their own
 Out = Annotated[Path, typer.Option(help="Folder of records and tables.")]
 Models = Annotated[
     list[str] | None, typer.Option("--models", help="Models, all by default; give it repeatedly.")
@@ -130,7 +130,7 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             help="Tasks, tables (memory, forecasting, structured, ...), regression, long-term, "
-            "classification, mnist, all. By default regression and long-term."
+            "classification, mnist, ucr, all. By default regression and long-term."
         ),
     ] = None,
     tasks: Annotated[
@@ -144,7 +144,9 @@ def reproduce(
     seeds: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Runs of each configuration.", show_default="10; 5 long-term; 3 MNIST"
+            min=1,
+            help="Runs of each configuration.",
+            show_default="10; 5 long-term; 3 MNIST; 1 ucr",
         ),
     ] = None,
     country: Annotated[
@@ -165,7 +167,7 @@ def reproduce(
 
     console, jobs = Console(), jobs or _cores()
     everything = [*(what or ()), *(tasks or ())]
-    named = [name for name in everything or ["regression"] if name != LONG_TERM]
+    named = [name for name in everything or ["regression"] if name not in (LONG_TERM, UCR)]
     try:
         chosen = tasks_of(named) if named else []
         rows = models_of(named, models)
@@ -190,6 +192,8 @@ def reproduce(
         absent = found.absent
     if not everything or {LONG_TERM, "all"} & set(everything):
         _long_term(console, out, seeds or 5, jobs, search, absent)
+    if {UCR, "all"} & set(everything):
+        _ucr(console, out, seeds or 1, jobs)
 
 
 def _show(console: Console, found: "Reproduction", named: list[str], rows: list[str]) -> None:
@@ -229,6 +233,21 @@ def _long_term(
     with _counted(console, "long-term forecasts") as start:
         found, written = long_term(sets, out, seeds, jobs, search, start)
     _wide(console).print(tables.long_term(found))
+    _tell(console, written)
+
+
+def _ucr(console: Console, out: Path, seeds: int, jobs: int) -> None:
+    """Run what is not on record, and print accuracies on the archive beside published ones."""
+    from paralesn.experiments import archive
+    from paralesn.experiments.reproduce import ucr
+
+    names = archive.at_hand()
+    if not names:
+        console.print("Left out: the UCR archive, for no folder of PARALESN_DATA holds any of it")
+        return
+    with _counted(console, "UCR archive") as start:
+        found, written = ucr(names, out, seeds, jobs, start)
+    _wide(console).print(archive.as_rich(found))
     _tell(console, written)
 
 

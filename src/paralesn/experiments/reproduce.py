@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from paralesn.experiments import longterm, mnist_table, runs, tables, tuned
+from paralesn.experiments import archive, longterm, mnist_table, runs, tables, tuned
 from paralesn.experiments.catalogue import chosen, models, tasks
 from paralesn.experiments.files import replacing
 from paralesn.experiments.records import Record
@@ -177,19 +177,45 @@ def long_term(
     path = out / "records.jsonl"
 
     def carry_out(wanted: list[Record]) -> list[Record]:
-        there = runs.known(path)
-        to_do = sum(runs.identity(one) not in there for one in wanted)
-        return runs.run(wanted, path, jobs, start(to_do) if start is not None else None)
+        return _missing_runs(wanted, path, jobs, start)
 
     chosen = longterm.shipped(sets)
     if search:
         trials = carry_out(longterm.trials(sets))
         chosen = longterm.choose(trials + carry_out(longterm.finals(trials)))
     found = longterm.rows(carry_out(longterm.plan(chosen, seeds)))
-    written = out / "long-term.json"
-    with replacing(written) as unfinished:
+    return found, [path, _as_json(found, out / "long-term.json")]
+
+
+def ucr(
+    names: Sequence[str],
+    out: Path,
+    seeds: int = 1,
+    jobs: int = 1,
+    start: Callable[[int], Callable[[], Any]] | None = None,
+) -> tuple[list[dict[str, Any]], list[Path]]:
+    """Run the classifier as it comes on datasets not on record yet, and write results to `out`."""
+    path = out / "records.jsonl"
+    found = archive.rows(_missing_runs(archive.plan(names, seeds), path, jobs, start))
+    return found, [path, _as_json(found, out / "ucr.json")]
+
+
+def _missing_runs(
+    wanted: list[Record],
+    path: Path,
+    jobs: int,
+    start: Callable[[int], Callable[[], Any]] | None,
+) -> list[Record]:
+    """Results of runs, of which those that are not on record are done and counted."""
+    there = runs.known(path)
+    to_do = sum(runs.identity(one) not in there for one in wanted)
+    return runs.run(wanted, path, jobs, start(to_do) if start is not None else None)
+
+
+def _as_json(found: list[dict[str, Any]], path: Path) -> Path:
+    with replacing(path) as unfinished:
         unfinished.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    return found, [path, written]
+    return path
 
 
 def write(cells: dict[tuple[str, str], tables.Cell], out: Path) -> list[Path]:

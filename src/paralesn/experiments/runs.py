@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from paralesn.experiments import classify, evaluate, longterm, records, workers
+from paralesn.experiments import archive, classify, evaluate, longterm, records, workers
 from paralesn.experiments.catalogue import models, tasks
 from paralesn.experiments.records import Record
 from paralesn.experiments.search import Tuned
@@ -69,6 +69,7 @@ KINDS: dict[str, Callable[[Record], Record]] = {
     "regression": _regression,
     "classification": classify.measure,
     "mnist": classify.measure,
+    archive.KIND: archive.measure,
     "long-term": longterm.measure,
     "long-term trial": longterm.validate,
 }
