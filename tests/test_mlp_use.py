@@ -123,6 +123,8 @@ def test_numbers_are_no_classes(y):
         ({"learning_rate": "fast"}, TypeError, "learning_rate must be a number in .*, got 'fast'"),
         ({"weight_decay": -1.0}, ValueError, r"weight_decay must be a number in \[0, 1e\+30\), got -1.0"),
         ({"dropout": 1.0}, ValueError, r"dropout must be a number in \[0, 1\), got 1.0"),
+        ({"input_dropout": 1.0}, ValueError, r"input_dropout must be a number in \[0, 1\), got 1.0"),
+        ({"schedule": "linear"}, ValueError, "schedule must be 'cosine' or None, got 'linear'"),
         ({"dropout": np.nan}, ValueError, "dropout must be a number"),
         ({"validation_fraction": 1}, ValueError, r"validation_fraction must be a number in \[0, 1\), got 1"),
         ({"seed": -1}, ValueError, "seed must be a whole number of at least 0, None or a numpy.random.Generator, got -1"),

@@ -49,10 +49,14 @@ class MLP(BaseEstimator):
         strings) are labels of classes.
     learning_rate : float
         Step size of Adam.
+    schedule : "cosine" or None
+        "cosine" lets the step size fall to zero over `epochs`, along half a cosine; None keeps it.
     weight_decay : float
         Times the weights, added to the gradient, as in ``torch.optim.Adam``.
     dropout : float
         Chance in [0, 1) that a hidden unit is left out of a training step.
+    input_dropout : float
+        The same for a standardised state.
     batch_size : int
         Rows in a step.
     epochs : int
@@ -112,8 +116,10 @@ class MLP(BaseEstimator):
         *,
         task: str | None = None,
         learning_rate: float = 5e-4,
+        schedule: str | None = None,
         weight_decay: float = 0.0,
         dropout: float = 0.0,
+        input_dropout: float = 0.0,
         batch_size: int = 128,
         epochs: int = 100,
         patience: int = 10,
@@ -125,8 +131,10 @@ class MLP(BaseEstimator):
         self.hidden = hidden
         self.task = task
         self.learning_rate = learning_rate
+        self.schedule = schedule
         self.weight_decay = weight_decay
         self.dropout = dropout
+        self.input_dropout = input_dropout
         self.batch_size = batch_size
         self.epochs = epochs
         self.patience = patience
@@ -330,6 +338,9 @@ class MLP(BaseEstimator):
         _check_number("learning_rate", self.learning_rate, 1e30, positive=True)
         _check_number("weight_decay", self.weight_decay, 1e30)
         _check_number("dropout", self.dropout, 1.0)
+        _check_number("input_dropout", self.input_dropout, 1.0)
+        if self.schedule not in training.SCHEDULES:
+            raise ValueError(f"schedule must be 'cosine' or None, got {self.schedule!r}")
         _check_number("validation_fraction", self.validation_fraction, 1.0)
         if self.seed is not None and not isinstance(self.seed, np.random.Generator):
             _check_whole("seed", self.seed, 0, ", None or a numpy.random.Generator")

@@ -17,8 +17,11 @@ import numpy as np
 
 # Parameters of MLP that `train` takes.
 SETTINGS = (
-    "learning_rate", "weight_decay", "dropout", "batch_size", "epochs", "patience",
+    "learning_rate", "schedule", "weight_decay", "dropout", "input_dropout", "batch_size",
+    "epochs", "patience",
 )  # fmt: skip
+
+SCHEDULES = (None, "cosine")
 
 _ENTRIES = 2**19  # numbers of a block where the states are read from end to end
 
@@ -256,7 +259,7 @@ class Network:
         torch, (into_w1, into_b1, into_w2, into_b2) = self.torch, self.gradients
         h = self.hidden(x)
         if dropout:
-            h *= torch.empty_like(h).bernoulli_(1 - dropout, generator=chance).div_(1 - dropout)
+            _drop(h, dropout, chance)
         loss, slope = self.loss(h, target, weight)
         slope /= x.shape[0]
         torch.mm(h.T, slope, out=into_w2)
@@ -267,6 +270,11 @@ class Network:
         return loss
 
 
+def _drop(x: Any, chance: float, generator: Any) -> None:
+    """Leave out numbers of x at random, and make up for it by the others."""
+    x *= x.new_empty(x.shape).bernoulli_(1 - chance, generator=generator).div_(1 - chance)
+
+
 class Adam:
     """Adam (Kingma and Ba, 2015) on one vector, with the decay of `torch.optim.Adam`."""
 
@@ -274,8 +282,8 @@ class Adam:
         self.network, self.rate, self.decay, self.steps = network, float(rate), float(decay), 0
         self.first, self.second, self.root = (network.torch.zeros_like(network.flat) for _ in "123")
 
-    def step(self) -> None:
-        """Move the weights along the gradient that the network holds."""
+    def step(self, share: float = 1.0) -> None:
+        """Move the weights along the gradient that the network holds, by a share of the rate."""
         self.steps += 1
         gradient = self.network.gradient
         if self.decay:
@@ -284,7 +292,7 @@ class Adam:
         self.second.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
         self.network.torch.sqrt(self.second, out=self.root)
         self.root.mul_((1 - 0.999**self.steps) ** -0.5).add_(1e-8)
-        rate = self.rate / (1 - 0.9**self.steps)
+        rate = share * self.rate / (1 - 0.9**self.steps)
         self.network.flat.addcdiv_(self.first, self.root, value=-rate)
 
 
@@ -298,8 +306,10 @@ def train(
     *,
     device: Any,
     learning_rate: float,
+    schedule: str | None,
     weight_decay: float,
     dropout: float,
+    input_dropout: float,
     batch_size: int,
     epochs: int,
     patience: int,
@@ -313,6 +323,7 @@ def train(
         chance = torch.Generator(device=device).manual_seed(int(rng.integers(2**63)))
         batches = _Gather(learn, mean, scale, batch_size, device)
         checks = held and _Gather(held, mean, scale, block_rows(max(sizes)), device)
+        steps = epochs * -(-learn.rows.size // batch_size)
         losses: list[float] = []
         validation: list[float] = []
         curve = validation if checks else losses
@@ -325,8 +336,10 @@ def train(
         for epoch in range(1, epochs + 1):
             parts = []
             for batch in batches(rng.permutation(learn.rows)):
+                if input_dropout:
+                    _drop(batch[0], float(input_dropout), chance)
                 parts.append(network.backward(*batch, float(dropout), chance))
-                adam.step()
+                adam.step(0.5 + 0.5 * math.cos(math.pi * adam.steps / steps) if schedule else 1.0)
             losses.append(average(parts, learn))
             if held and checks:
                 parts = [network.loss(network.hidden(x), t, w)[0] for x, t, w in checks(held.rows)]
