@@ -105,6 +105,19 @@ def test_input_dropout_leaves_states_out_at_random_and_keeps_the_mean(rng):
     assert same_weights(quick(input_dropout=0.5).fit(X, y), quick(input_dropout=0.5).fit(X, y))
 
 
+def test_label_smoothing_is_that_of_torch(rng):
+    network = training.Network(training._initial((3, 8, 4), rng), torch.device("cpu"))
+    x, t, one = torch.randn(20, 3), torch.arange(20) % 4, torch.ones(20, 1)
+    loss = network.backward(x, t, one, 0.0, None, 0.2)
+    leaves = [part.clone().requires_grad_() for part in network.weights]
+    out = torch.relu(x @ leaves[0] + leaves[1]) @ leaves[2] + leaves[3]
+    expected = torch.nn.functional.cross_entropy(out, t, label_smoothing=0.2)
+    expected.backward()
+    assert float(loss) / 20 == pytest.approx(float(expected.detach()), rel=1e-5)
+    for ours, leaf in zip(network.gradients, leaves, strict=True):
+        np.testing.assert_allclose(ours.numpy(), leaf.grad.numpy(), atol=1e-6)
+
+
 def test_cosine_schedule_is_that_of_torch(rng, monkeypatch):
     shares = []
     step = training.Adam.step

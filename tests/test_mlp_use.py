@@ -124,6 +124,7 @@ def test_numbers_are_no_classes(y):
         ({"weight_decay": -1.0}, ValueError, r"weight_decay must be a number in \[0, 1e\+30\), got -1.0"),
         ({"dropout": 1.0}, ValueError, r"dropout must be a number in \[0, 1\), got 1.0"),
         ({"input_dropout": 1.0}, ValueError, r"input_dropout must be a number in \[0, 1\), got 1.0"),
+        ({"label_smoothing": -0.1}, ValueError, "label_smoothing must be a number"),
         ({"schedule": "linear"}, ValueError, "schedule must be 'cosine' or None, got 'linear'"),
         ({"dropout": np.nan}, ValueError, "dropout must be a number"),
         ({"validation_fraction": 1}, ValueError, r"validation_fraction must be a number in \[0, 1\), got 1"),
@@ -142,7 +143,7 @@ def test_wrong_parameters(options, error, message):
 
 
 def test_an_interrupted_fit_leaves_everything_as_it_was(blobs, monkeypatch):
-    def interrupt(self):
+    def interrupt(self, share):
         raise KeyboardInterrupt
 
     X, y = blobs

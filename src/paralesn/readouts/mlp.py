@@ -1,6 +1,5 @@
 """The two-layer perceptron: trained by PyTorch, an extra; predicting needs NumPy alone."""
 
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +17,7 @@ from sklearn.utils.validation import (
 )
 
 from paralesn.readouts import training
+from paralesn.readouts.numbers import check_number, check_whole
 from paralesn.readouts.unharmed import unharmed
 
 _FLOATS = (np.float64, np.float32)
@@ -57,6 +57,8 @@ class MLP(BaseEstimator):
         Chance in [0, 1) that a hidden unit is left out of a training step.
     input_dropout : float
         The same for a standardised state.
+    label_smoothing : float
+        Share in [0, 1) of a label's weight that is spread evenly over all classes in training.
     batch_size : int
         Rows in a step.
     epochs : int
@@ -120,6 +122,7 @@ class MLP(BaseEstimator):
         weight_decay: float = 0.0,
         dropout: float = 0.0,
         input_dropout: float = 0.0,
+        label_smoothing: float = 0.0,
         batch_size: int = 128,
         epochs: int = 100,
         patience: int = 10,
@@ -135,6 +138,7 @@ class MLP(BaseEstimator):
         self.weight_decay = weight_decay
         self.dropout = dropout
         self.input_dropout = input_dropout
+        self.label_smoothing = label_smoothing
         self.batch_size = batch_size
         self.epochs = epochs
         self.patience = patience
@@ -334,16 +338,15 @@ class MLP(BaseEstimator):
 
     def _check_parameters(self) -> None:
         for name in ("hidden", "batch_size", "epochs", "patience"):
-            _check_whole(name, getattr(self, name), 1)
-        _check_number("learning_rate", self.learning_rate, 1e30, positive=True)
-        _check_number("weight_decay", self.weight_decay, 1e30)
-        _check_number("dropout", self.dropout, 1.0)
-        _check_number("input_dropout", self.input_dropout, 1.0)
+            check_whole(name, getattr(self, name), 1)
+        check_number("learning_rate", self.learning_rate, 1e30, positive=True)
+        check_number("weight_decay", self.weight_decay, 1e30)
+        for name in ("dropout", "input_dropout", "label_smoothing", "validation_fraction"):
+            check_number(name, getattr(self, name), 1.0)
         if self.schedule not in training.SCHEDULES:
             raise ValueError(f"schedule must be 'cosine' or None, got {self.schedule!r}")
-        _check_number("validation_fraction", self.validation_fraction, 1.0)
         if self.seed is not None and not isinstance(self.seed, np.random.Generator):
-            _check_whole("seed", self.seed, 0, ", None or a numpy.random.Generator")
+            check_whole("seed", self.seed, 0, ", None or a numpy.random.Generator")
         if (task := self.task) not in (None, "classification", "regression"):
             raise ValueError(f"task must be 'classification', 'regression' or None, got {task!r}")
         if self.device is not None and not isinstance(self.device, str):
@@ -355,7 +358,7 @@ class MLP(BaseEstimator):
         """Check that what a file said was learnt fits together."""
         self._check_parameters()
         for name in ("n_features_in_", "n_parameters_", "n_iter_", "best_epoch_"):
-            _check_whole(name, getattr(self, name), 1)
+            check_whole(name, getattr(self, name), 1)
         p, h, classify = self.n_features_in_, self.hidden, hasattr(self, "classes_")
         (m,) = np.shape(self.classes_ if classify else self.target_mean_)
         parts: list[tuple[Any, ...]] = [(self.mean_, (p,)), (self.scale_, (p,))]
@@ -380,19 +383,3 @@ class MLP(BaseEstimator):
 def _fits(array: Any, shape: tuple[int, ...], dtype: Any) -> bool:
     right = isinstance(array, np.ndarray) and (array.shape, array.dtype) == (shape, dtype)
     return right and bool(np.isfinite(array).all())
-
-
-def _check_whole(name: str, value: Any, least: int, more: str = "") -> None:
-    message = f"{name} must be a whole number of at least {least}{more}, got {value!r}"
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
-        raise TypeError(message)
-    if value < least:
-        raise ValueError(message)
-
-
-def _check_number(name: str, value: Any, most: float, positive: bool = False) -> None:
-    message = f"{name} must be a number in {'(' if positive else '['}0, {most:g}), got {value!r}"
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
-        raise TypeError(message)
-    if not 0 <= float(value) < most or (positive and value == 0):
-        raise ValueError(message)

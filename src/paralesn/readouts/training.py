@@ -17,8 +17,8 @@ import numpy as np
 
 # Parameters of MLP that `train` takes.
 SETTINGS = (
-    "learning_rate", "schedule", "weight_decay", "dropout", "input_dropout", "batch_size",
-    "epochs", "patience",
+    "learning_rate", "schedule", "weight_decay", "dropout", "input_dropout",
+    "label_smoothing", "batch_size", "epochs", "patience",
 )  # fmt: skip
 
 SCHEDULES = (None, "cosine")
@@ -241,26 +241,38 @@ class Network:
         """relu(x W1 + b1), (b, hidden)."""
         return self.torch.addmm(self.weights[1], x, self.weights[0]).relu_()
 
-    def loss(self, h: Any, target: Any, weight: Any) -> tuple[Any, Any]:
+    def loss(self, h: Any, target: Any, weight: Any, smoothing: float = 0.0) -> tuple[Any, Any]:
         """Weighted sum of the losses of a batch, and its derivative by the outputs."""
         out = self.torch.addmm(self.weights[3], h, self.weights[2])
         if target.ndim == 1:
             log = self.torch.log_softmax(out, 1)
             target = target[:, None]
-            loss, slope = -(log.gather(1, target) * weight).sum(), log.exp_()
-            slope.scatter_add_(1, target, -self.torch.ones_like(weight))
+            each = log.gather(1, target)
+            if smoothing:
+                each = each.mul_(1 - smoothing).add_(log.mean(1, keepdim=True), alpha=smoothing)
+            loss, slope = -(each * weight).sum(), log.exp_()
+            slope.scatter_add_(1, target, self.torch.full_like(weight, smoothing - 1))
+            slope -= smoothing / slope.shape[1]
             return loss, slope.mul_(weight)
         error = out.sub_(target)
         slope = error * (weight * (2 / error.shape[1]))
         return (error * slope).sum() / 2, slope
 
-    def backward(self, x: Any, target: Any, weight: Any, dropout: float, chance: Any) -> Any:
+    def backward(
+        self,
+        x: Any,
+        target: Any,
+        weight: Any,
+        dropout: float,
+        chance: Any,
+        smoothing: float = 0.0,
+    ) -> Any:
         """Leave the gradient of the mean loss in `gradient`; return the summed loss."""
         torch, (into_w1, into_b1, into_w2, into_b2) = self.torch, self.gradients
         h = self.hidden(x)
         if dropout:
             _drop(h, dropout, chance)
-        loss, slope = self.loss(h, target, weight)
+        loss, slope = self.loss(h, target, weight, smoothing)
         slope /= x.shape[0]
         torch.mm(h.T, slope, out=into_w2)
         torch.sum(slope, 0, out=into_b2)
@@ -310,6 +322,7 @@ def train(
     weight_decay: float,
     dropout: float,
     input_dropout: float,
+    label_smoothing: float,
     batch_size: int,
     epochs: int,
     patience: int,
@@ -338,7 +351,8 @@ def train(
             for batch in batches(rng.permutation(learn.rows)):
                 if input_dropout:
                     _drop(batch[0], float(input_dropout), chance)
-                parts.append(network.backward(*batch, float(dropout), chance))
+                loss = network.backward(*batch, float(dropout), chance, float(label_smoothing))
+                parts.append(loss)
                 adam.step(0.5 + 0.5 * math.cos(math.pi * adam.steps / steps) if schedule else 1.0)
             losses.append(average(parts, learn))
             if held and checks:
