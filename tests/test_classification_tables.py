@@ -142,7 +142,7 @@ def test_quick_ridge_is_ridge(rng):
 def test_validation_holds_out_the_papers_part(small):
     model = catalogue.models()["ParalESN"]
     reservoir = classify.build(model, LAYER, 3, "forda")
-    found = classify.validate("forda", reservoir, (0.1, 10.0), seed=3)
+    found = classify.validate("forda", model, reservoir, (0.1, 10.0), seed=3)
     cases = small["classification"]
     kept, held = datasets.stratified_split(cases.y_train, 0.3, 3)
     targets = np.where(cases.y_train == 1, 1.0, -1.0)
@@ -176,16 +176,17 @@ def test_mnist_is_read_out_by_a_perceptron(small):
     pytest.importorskip("torch")
     configuration = Tuned("psmnist", "ParalESN", "extended", LAYER, 1.0, 0.9, 5, 1.0, 1)
     (run,) = runs.plan([configuration], 1)
-    assert run["readout"]["dropout"] == 0.3
+    model = catalogue.models()["ParalESN"]
+    assert run["readout"]["dropout"] == 0.2
     assert run["alpha"] is None
-    assert "dropout" not in classify.settings("paper")
+    assert "dropout" not in classify.settings(model, "paper")
     run["readout"] |= {"learning_rate": 1e-2}
     found = classify.measure(run)
     assert found["metrics"]["accuracy"] > 0.8
     assert found["trained"] == 24 * 150 + 150 + 150 * 3 + 3
     assert found["permutation_seed"] == classify.PERMUTATION
-    reservoir = classify.build(catalogue.models()["ParalESN"], LAYER, 0, "psmnist")
-    score = classify.validate_finalist("psmnist", reservoir, (0.1, 1.0), 0)
+    reservoir = classify.build(model, LAYER, 0, "psmnist")
+    score = classify.validate_finalist("psmnist", model, reservoir, (0.1, 1.0), 0)
     assert score.shape == (2,)
     assert score[0] == score[1] > 0.5
 
@@ -193,12 +194,35 @@ def test_mnist_is_read_out_by_a_perceptron(small):
 def test_trials_look_at_fewer_cases_the_more_they_cost():
     models = catalogue.models()
     found = [
-        classify.most_cases("smnist", classify.build(models[name], extra, 0, "smnist"))
+        classify.most_cases(
+            "smnist", models[name], classify.build(models[name], extra, 0, "smnist")
+        )
         for name, extra in (("ParalESN", {}), ("ParalESN (deep)", {"layers": 2}), ("ESN", {}))
     ]
     assert found == sorted(found, reverse=True)
     single = classify.build(models["ParalESN"], {}, 0, "blink")
-    assert classify.most_cases("blink", single) is None
+    assert classify.most_cases("blink", models["ParalESN"], single) is None
+
+
+def test_the_pooled_model_reads_statistics_over_time(small):
+    pytest.importorskip("torch")
+    model = catalogue.models()["ParalESN (pooled)"]
+    assert reproduce.belongs("smnist", model.name)
+    assert not reproduce.belongs("forda", model.name)
+    assert not reproduce.belongs("mg", model.name)
+    configuration = Tuned("smnist", model.name, "extended", LAYER, 1.0, 0.9, 5, 1.0, 1)
+    (run,) = runs.plan([configuration], 1)
+    assert (run["units"], run["pool"], run["segments"]) == (256, ["last", "mean", "std"], 4)
+    run["readout"] |= {"learning_rate": 1e-2, "epochs": 10}
+    found = classify.measure(run)
+    statistics = 256 * 3 * 4
+    assert found["trained"] == statistics * 51 + 51 + 51 * 3 + 3
+    assert found["metrics"]["accuracy"] > 0.8
+    reservoir = classify.build(model, LAYER, 0, "smnist")
+    X = small["mnist"].test
+    np.testing.assert_array_equal(
+        classify.features(model, reservoir, X), reservoir.pool(X, ("last", "mean", "std"), 4)
+    )
 
 
 def test_search_maximises_validation_accuracy(small, tmp_path):
@@ -276,7 +300,7 @@ def test_the_table_of_mnist_holds_ours_and_the_papers():
     cells = tables.cells([("ParalESN", _record("smnist", "ParalESN", 0.98, 0))])
     table = mnist_table.as_rich(cells, "smnist")
     columns = [[str(text) for text in column.cells] for column in table.columns]
-    assert columns[0] == [*mnist_table.QUOTED, *tables.MAIN]
+    assert columns[0] == [*mnist_table.QUOTED, *mnist_table.OURS]
     ours = columns[0].index("ParalESN")
     assert columns[1][ours] == "155.3k\n(≈160k)"
     assert columns[2][ours] == "98.00 ±0.00\n(96.2) +2% ✓"

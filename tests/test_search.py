@@ -73,7 +73,7 @@ def test_time_is_a_budget_too(easy, tmp_path):
 
 
 def test_what_cannot_be_computed_is_hopeless(monkeypatch):
-    def fail(*_):
+    def fail(*_, **__):
         raise ValueError("states overflow")
 
     monkeypatch.setattr(search.evaluate, "validate", fail)

@@ -40,6 +40,10 @@ class Model:
     space: str
     deep: bool = False
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    kind: str = ""  # of the only tasks it is for
+    units: int | None = None  # other than the task's
+    pool: tuple[str, ...] = ()  # what is taken of states over time, where not the last one
+    segments: int = 1
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,10 @@ def tasks_of(*kinds: str) -> list[str]:
 @cache
 def models() -> dict[str, Model]:
     """The models of the tables."""
-    return {name: Model(name, **entry) for name, entry in read("models.toml").items()}
+    return {
+        name: Model(name, **entry | {"pool": tuple(entry.get("pool", ()))})
+        for name, entry in read("models.toml").items()
+    }
 
 
 def published(task: str, model: str) -> Published | None:

@@ -5,8 +5,10 @@ A search judges by a part of the training set that it holds out, class by class;
 configuration is trained on all of the training set, and the test set is looked at once. The
 perceptron stops by the 6 000 images of a 90-10 split, which it does not learn from.
 
-Series of the archive enter with zero mean and unit variance of each channel over the training set;
-pixels as they are, between 0 and 1. Reservoirs compute in single precision, ridge in double.
+Series of the archive enter without the mean of each channel (a recording's baseline tells nothing
+of its class, and most of the archive's series come without it), with unit variance of each channel
+over the training set; pixels as they are, between 0 and 1. Reservoirs compute in single precision,
+ridge in double.
 """
 
 import time
@@ -55,10 +57,12 @@ def data(task: str) -> Cases:
         train, test = np.asarray(found.X_train), np.asarray(found.X_test)
     else:
         archive: Any = datasets.load(task)
-        found, train = archive, archive.X_train.astype(DTYPE)
-        mean, std = train.mean(axis=(0, 1), dtype=float), train.std(axis=(0, 1), dtype=float)
-        scaled = [(part - mean) / std for part in (archive.X_train, archive.X_test)]
-        train, test = (part.astype(DTYPE) for part in scaled)
+        found = archive
+        centred = [
+            part - part.mean(axis=1, keepdims=True) for part in (found.X_train, found.X_test)
+        ]
+        std = centred[0].std(axis=(0, 1))
+        train, test = ((part / std).astype(DTYPE) for part in centred)
     numbers = [np.searchsorted(found.classes, y) for y in (found.y_train, found.y_test)]
     note = str(found.meta.get("note", ""))
     return Cases(train, numbers[0], test, numbers[1], len(found.classes), note)
@@ -66,18 +70,25 @@ def data(task: str) -> Cases:
 
 def build(model: Model, configuration: Mapping[str, Any], seed: int, task: str) -> Any:
     """A reservoir of a model as configured, for a task."""
-    units = tasks()[task].units
+    units = model.units or tasks()[task].units
     return evaluate.build(model, configuration, seed, units=units, dtype=DTYPE)
+
+
+def features(model: Model, reservoir: Any, X: np.ndarray) -> np.ndarray:
+    """What a readout is given of series X: their last states, or statistics over time."""
+    if not model.pool:
+        return np.asarray(reservoir.last(X))
+    return np.asarray(reservoir.pool(X, model.pool, model.segments))
 
 
 # -- judging configurations ------------------------------------------------------------------------
 
 
-def most_cases(task: str, reservoir: Any) -> int | None:
+def most_cases(task: str, model: Model, reservoir: Any) -> int | None:
     """Training cases that a trial looks at, or None for all of them."""
     kind = "dense"
     if isinstance(reservoir, ParalESN):
-        kind = "single" if reservoir.layers == 1 else "deep"
+        kind = "pooled" if model.pool else "single" if reservoir.layers == 1 else "deep"
     found = read(FILE)["trials"][tasks()[task].kind].get(kind)
     return None if found is None else int(found)
 
@@ -93,7 +104,9 @@ def parts(
     return looked_at[kept], looked_at[held]
 
 
-def validate(task: str, reservoir: Any, penalties: Sequence[float], seed: int) -> np.ndarray:
+def validate(
+    task: str, model: Model, reservoir: Any, penalties: Sequence[float], seed: int
+) -> np.ndarray:
     """Accuracy of ridge regression on cases held out, for every penalty.
 
     Of equal accuracies the smaller squared error is better, by less than a case counts. On MNIST
@@ -101,9 +114,9 @@ def validate(task: str, reservoir: Any, penalties: Sequence[float], seed: int) -
     """
     cases, kind = data(task), tasks()[task].kind
     share = _TRIAL_SHARE if kind == "mnist" else VALIDATION[kind]
-    kept, held = parts(cases.y_train, most_cases(task, reservoir), share, seed)
+    kept, held = parts(cases.y_train, most_cases(task, model, reservoir), share, seed)
     targets = indicators(cases.y_train, cases.classes)
-    states = reservoir.last(cases.train[np.concatenate([kept, held])])
+    states = features(model, reservoir, cases.train[np.concatenate([kept, held])])
     found = []
     for predicted in ridge_each(states[: kept.size], targets[kept], states[kept.size :], penalties):
         if np.isnan(predicted).any():
@@ -139,29 +152,29 @@ def ridge_each(
 
 
 def validate_finalist(
-    task: str, reservoir: Any, penalties: Sequence[float], seed: int
+    task: str, model: Model, reservoir: Any, penalties: Sequence[float], seed: int
 ) -> np.ndarray:
     """Accuracy by which the best configurations of a search are told apart, for every penalty.
 
     On MNIST it is the perceptron's, as the paper sets it, on more images than in a trial.
     """
     if tasks()[task].kind != "mnist":
-        return validate(task, reservoir, penalties, seed)
-    cases, most = data(task), most_cases(task, reservoir)
+        return validate(task, model, reservoir, penalties, seed)
+    cases, most = data(task), most_cases(task, model, reservoir)
     more = None if most is None else int(_FINAL * most)
     kept, held = parts(cases.y_train, more, _TRIAL_SHARE, seed)
-    readout = perceptron({**read(FILE)["perceptron"]["paper"], "epochs": _FINAL_EPOCHS}, seed)
-    readout.fit(reservoir.last(cases.train[kept]), cases.y_train[kept])
-    right = readout.score(reservoir.last(cases.train[held]), cases.y_train[held])
+    readout = perceptron({**settings(model, "paper"), "epochs": _FINAL_EPOCHS}, seed)
+    readout.fit(features(model, reservoir, cases.train[kept]), cases.y_train[kept])
+    right = readout.score(features(model, reservoir, cases.train[held]), cases.y_train[held])
     return np.full(len(penalties), right)
 
 
 # -- runs that are reported ------------------------------------------------------------------------
 
 
-def settings(space: str) -> dict[str, Any]:
+def settings(model: Model, space: str) -> dict[str, Any]:
     """What the perceptron is given with configurations of a space."""
-    return dict(read(FILE)["perceptron"][space])
+    return dict(read(FILE)["perceptron"]["pooled" if model.pool else space])
 
 
 def perceptron(arguments: Mapping[str, Any], seed: int) -> MLP:
@@ -172,11 +185,12 @@ def perceptron(arguments: Mapping[str, Any], seed: int) -> MLP:
 def measure(run: Record) -> Record:
     """Train on the whole training set, and test."""
     cases, kind = data(run["task"]), tasks()[run["task"]].kind
-    reservoir = build(models()[run["model"]], run["configuration"], run["seed"], run["task"])
+    model = models()[run["model"]]
+    reservoir = build(model, run["configuration"], run["seed"], run["task"])
     reservoir.fit(cases.train[:1])  # drawing is no training
     with energy.measured(run.get("country", energy.COUNTRY)) as spent:
         begin = time.perf_counter()
-        states = reservoir.last(cases.train)
+        states = features(model, reservoir, cases.train)
         between = time.perf_counter()
         readout: Any
         if kind == "mnist":
@@ -189,7 +203,7 @@ def measure(run: Record) -> Record:
             readout = Ridge([run["alpha"]]).fit(states, indicators(cases.y_train, cases.classes))
             trained = np.atleast_2d(readout.coef_).size + np.size(readout.intercept_)
         end = time.perf_counter()
-    predicted = readout.predict(reservoir.last(cases.test))
+    predicted = readout.predict(features(model, reservoir, cases.test))
     predicted = predicted if kind == "mnist" else labels(predicted)
     tested = time.perf_counter()
     return {

@@ -15,6 +15,7 @@ COLUMNS = (
     ("Emissions (kg)", "kg", 1.0, "emissions"),
     ("Energy (kWh)", "kwh", 1.0, "energy"),
 )
+OURS = (*MAIN, "ParalESN (pooled)")
 Cells = dict[tuple[str, str], Cell]
 
 
@@ -27,7 +28,7 @@ def paper_cost(task: str, model: str, name: str) -> tuple[float, float] | None:
 def _rows(cells: Cells, task: str) -> list[tuple[str, Cell | None]]:
     """Names and cells of the rows, those that are only quoted first."""
     rows: list[tuple[str, Cell | None]] = [(name, None) for name in QUOTED]
-    for model in MAIN:
+    for model in OURS:
         best = cells.get((task, model))
         paper = cells.get((task, f"{model} [paper space]"))
         rows.append((model, best))
@@ -54,10 +55,11 @@ def as_rich(cells: Cells, task: str) -> Table | None:
 
 
 def _parameters(cell: Cell | None, model: str) -> Text:
-    theirs = f"(≈{read('classification.toml')['cost'][model]['parameters'] / 1e3:.0f}k)"
+    paper = read("classification.toml")["cost"].get(model)
+    theirs = "" if paper is None else f"(≈{paper['parameters'] / 1e3:.0f}k)"
     if cell is None or "trained" not in cell.costs:
         return Text(theirs)
-    return Text(f"{cell.costs['trained'][0] / 1e3:.1f}k\n{theirs}")
+    return Text(f"{cell.costs['trained'][0] / 1e3:.1f}k\n{theirs}".rstrip())
 
 
 def _accuracy(cell: Cell | None, task: str, model: str) -> Text:

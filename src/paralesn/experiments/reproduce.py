@@ -105,8 +105,9 @@ def shipped_records() -> dict[str, Record]:
 
 
 def belongs(task: str, model: str) -> bool:
-    """Whether the paper has a row of a model in the table of a task."""
-    return tasks()[task].kind == "regression" or model in tables.MAIN
+    """Whether a model has a row in the table of a task: the paper has it, or we add it."""
+    kind, only = tasks()[task].kind, models()[model].kind
+    return kind == only if only else kind == "regression" or model in tables.MAIN
 
 
 def reproduce(

@@ -14,7 +14,8 @@ from paralesn.experiments.records import Record
 from paralesn.experiments.search import Tuned
 
 IDENTITY = (
-    "kind", "task", "model", "space", "seed", "configuration", "alpha", "units", "readout",
+    "kind", "task", "model", "space", "seed", "configuration", "alpha", "units", "readout", "pool",
+    "segments",
 )  # fmt: skip
 
 
@@ -30,18 +31,20 @@ def plan(chosen: Sequence[Tuned], seeds: int, country: str | None = None) -> lis
     """
     wanted = []
     for one in chosen:
-        kind = tasks()[one.task].kind
+        kind, model = tasks()[one.task].kind, models()[one.model]
         run = {
             "kind": kind,
             "task": one.task,
             "model": one.model,
             "space": one.space,
-            "units": tasks()[one.task].units,
+            "units": model.units or tasks()[one.task].units,
             "configuration": one.configuration,
             "alpha": one.alpha,
         }
         if kind == "mnist":  # read out by a perceptron, which has no such penalty
-            run |= {"alpha": None, "readout": classify.settings(one.space)}
+            run |= {"alpha": None, "readout": classify.settings(model, one.space)}
+        if model.pool:
+            run |= {"pool": list(model.pool), "segments": model.segments}
         if kind != "regression" and country is not None:
             run["country"] = country
         wanted += [run | {"seed": seed} for seed in range(seeds)]

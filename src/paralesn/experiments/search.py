@@ -197,10 +197,11 @@ def losses(
         judge = evaluate.validate
     else:
         reservoir = classify.build(models()[model], configuration, seed, task)
-        judge = classify.validate_finalist if final else classify.validate
+        judging = classify.validate_finalist if final else classify.validate
+        judge = partial(judging, model=models()[model])
     try:
         with np.errstate(all="ignore"):
-            scores = judge(task, reservoir, penalties, seed)
+            scores = judge(task, reservoir=reservoir, penalties=penalties, seed=seed)
     except (LinAlgError, FloatingPointError, ValueError):  # states without variance, overflow
         return np.full(len(penalties), _HOPELESS)
     found = np.array([tasks()[task].loss(float(score)) for score in scores])
