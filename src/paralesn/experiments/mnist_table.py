@@ -31,7 +31,8 @@ def _rows(cells: Cells, task: str) -> list[tuple[str, Cell | None]]:
     for model in OURS:
         best = cells.get((task, model))
         paper = cells.get((task, f"{model} [paper space]"))
-        rows.append((model, best))
+        if best is not None or model in MAIN:
+            rows.append((model, best))
         if best is not None and paper is not None and best.space != paper.space:
             rows.append((paper.model, paper))
     return rows
