@@ -8,7 +8,10 @@ from importlib.metadata import version
 import numba
 from rich.console import Console
 
-NAMES = ("core", "torch_scan", "reservoirs", "readouts", "estimators", "chaos", "defaults")
+NAMES = (
+    "core", "torch_scan", "reservoirs", "readouts", "estimators", "chaos", "features", "defaults",
+    "classifiers",
+)  # fmt: skip
 
 
 def main() -> None:
