@@ -1,0 +1,110 @@
+"""How our figures stand beside the paper's, at a glance."""
+
+from paralesn.experiments.catalogue import models, tasks
+from paralesn.experiments.tables import Cell
+from paralesn.report.charts import Axis, dots
+from paralesn.report.chosen import PAPER
+from paralesn.report.parts import Figure, Findings, Html, Section, Table, html
+
+TITLE = "Beside the paper"
+
+
+def section(found: Findings) -> Section:
+    """Counts of cells won and lost, and how many times better or worse every cell is."""
+    own = {key: cell for key, cell in found.cells.items() if not key[1].endswith(PAPER)}
+    quoted = [cell for cell in own.values() if cell.paper is not None]
+    if not quoted:
+        return Section("overview", TITLE, missing="`paralesn reproduce` runs the paper's tables.")
+    held = [c for (_, row), c in found.cells.items() if row.endswith(PAPER) and c.paper is not None]
+    tiles = [
+        (f"{len(own)}", "cells of the paper's tables and more, means over seeds"),
+        (_share(quoted), "better than or even with the paper's figure"),
+        (_share(held), "so with its own search space") if held else ("", ""),
+        _leader(quoted),
+    ]
+    shown = "".join(f"<li><b>{html(big)}</b>{html(text)}</li>" for big, text in tiles if big)
+    names = [model for model in models() if any(cell.model == model for cell in quoted)]
+    return Section(
+        "overview",
+        TITLE,
+        lead="Every cell is the mean over seeds of a configuration chosen on validation data, in "
+        "the paper's search space or in a wider one, whichever did better there.",
+        parts=[
+            Html(f'<ul class="tiles">{shown}</ul>'),
+            Figure(
+                "How many times better than the paper",
+                dots(
+                    "Ratio of our figure to the paper's, by task and model; right of 1 is better",
+                    Axis("times better than the paper's figure", log=True),
+                    _rows(quoted),
+                    1.0,
+                ),
+                "The paper's error over ours, or for memory capacity and accuracy ours over the "
+                "paper's: to the right of the dotted line we do better.",
+                legend=names,
+                data=_numbers(quoted, names),
+                wide=True,
+            ),
+            _counts(found, names),
+        ],
+        data={row: counts for row, *counts in _counted(found, names)},
+    )
+
+
+def factor(cell: Cell) -> float:
+    """How many times better than the paper's a figure is."""
+    assert cell.paper is not None
+    ratio = cell.mean / cell.paper.mean
+    return ratio if cell.task.better == "higher" else 1 / ratio
+
+
+def _share(cells: list[Cell]) -> str:
+    return f"{sum(cell.verdict != 'loss' for cell in cells)} of {len(cells)}"
+
+
+def _leader(cells: list[Cell]) -> tuple[str, str]:
+    """The cell that is furthest ahead."""
+    best = max(cells, key=factor)
+    return f"{factor(best):.3g} x", f"ahead of the paper: {best.model} on {best.task.title}"
+
+
+def _rows(cells: list[Cell]) -> dict[str, dict[str, tuple[float, str]]]:
+    rows: dict[str, dict[str, tuple[float, str]]] = {}
+    for task in tasks().values():
+        for cell in cells:
+            if cell.task.name == task.name and cell.paper is not None:
+                scale = task.scale
+                tip = (
+                    f"{cell.model} on {task.title}: {cell.mean / scale:.2f}, the paper "
+                    f"{cell.paper.mean / scale:.1f} ({factor(cell):.2f} times better)"
+                )
+                rows.setdefault(task.title, {})[cell.model] = factor(cell), tip
+    return rows
+
+
+def _numbers(cells: list[Cell], names: list[str]) -> Table:
+    rows = [
+        [title, *(f"{row[name][0]:.2f}" if name in row else "-" for name in names)]
+        for title, row in _rows(cells).items()
+    ]
+    return Table("Times better than the paper", ["Task", *names], rows)
+
+
+def _counted(found: Findings, names: list[str]) -> list[tuple[str, int, int, int]]:
+    """Cells better, even and worse, by row."""
+    rows = []
+    for row in (name for model in names for name in (model, model + PAPER)):
+        verdicts = [c.verdict for (_, other), c in found.cells.items() if other == row]
+        if any(verdicts):
+            rows.append((row, *(verdicts.count(name) for name in ("win", "even", "loss"))))
+    return rows
+
+
+def _counts(found: Findings, names: list[str]) -> Table:
+    return Table(
+        "Cells better than, even with and worse than the paper",
+        ["Model", "Better", "Even", "Worse"],
+        _counted(found, names),
+        note="Even: within half a unit of the last digit that the paper prints. Rows marked [paper "
+        "space] are held to the paper's own search space.",
+    )
