@@ -1,8 +1,8 @@
 """Drawings as SVG: readable without scripts, and marked so that a script can do more with them.
 
 Colours and fonts come from the style sheet of the page. A series is a group with `data-series`; its
-marks say in their `<title>` what they mean; plots with `data-zoom` name their axes, so that a script
-can zoom and draw new ticks.
+marks say in their `<title>` what they mean; plots with `data-zoom` name their axes, so that a
+script can zoom and draw new ticks.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,9 +54,8 @@ def mark(x: float, y: float, look: Look, tip: str) -> str:
     )
 
 
-def swatch(name: str) -> Html:
+def swatch(look: Look) -> Html:
     """A sample of a series for a legend."""
-    look = LOOKS.get(name, Look(1))
     return Html(
         f'<svg class="swatch {classes(look)}" viewBox="-12 -6 24 12" aria-hidden="true">'
         f'<path class="ln" d="M-11 0H11"/><path class="pt" d="{MARKERS[look.marker]}"/></svg>'
@@ -168,16 +167,14 @@ class Box:
 
     label: str
     best: float
-    low: float
-    median: float
-    high: float
+    quartiles: tuple[float, float, float]
     count: int
 
 
 def boxes(label: str, found: Sequence[Box], log: bool) -> Html:
     """Quartiles and median of every value of a hyperparameter, and the best as a point."""
     left, right, top, bottom, width = 40, 212, 8, 122, 220
-    up = scale((v for b in found for v in (b.best, b.low, b.high)), bottom, top, log, 0.06)
+    up = scale((v for b in found for v in (b.best, *b.quartiles)), bottom, top, log, 0.06)
     body = ['<g class="ticks">']
     for value in up.ticks(4):
         body.append(f'<path d="M{left} {up(value):.1f}H{right}"/>')
@@ -188,15 +185,16 @@ def boxes(label: str, found: Sequence[Box], log: bool) -> Html:
     turned = step < 30
     for i, box in enumerate(found):
         x = left + step * (i + 0.5)
-        low, high = sorted((up(box.low), up(box.high)))
+        first, median, third = box.quartiles
+        low, high = sorted((up(first), up(third)))
         tip = (
-            f"{box.label}: best {box.best:.4g}, median {box.median:.4g}, quartiles {box.low:.4g} "
-            f"to {box.high:.4g}, {box.count} trials"
+            f"{box.label}: best {box.best:.4g}, median {median:.4g}, quartiles {first:.4g} "
+            f"to {third:.4g}, {box.count} trials"
         )
         body.append(
             f'<g class="series c1"><rect class="box" x="{x - half:.1f}" y="{low:.1f}" '
             f'width="{2 * half:.1f}" height="{max(high - low, 1):.1f}"><title>{html(tip)}</title>'
-            f'</rect><path class="ln" d="M{x - half:.1f} {up(box.median):.1f}h{2 * half:.1f}"/>'
+            f'</rect><path class="ln" d="M{x - half:.1f} {up(median):.1f}h{2 * half:.1f}"/>'
             + mark(x, up(box.best), Look(1), tip)
             + "</g>"
         )
@@ -204,7 +202,8 @@ def boxes(label: str, found: Sequence[Box], log: bool) -> Html:
         if turned:
             spot = f'class="y" transform="translate({x + 4:.1f} {bottom + 10}) rotate(-45)"'
         body.append(f'<g class="ticks"><text {spot}>{html(box.label)}</text></g>')
-    return svg(label, bottom + (36 if turned else 20), "".join(body), width=width)
+    below = 14 + 4 * max(len(box.label) for box in found) if turned else 20
+    return svg(label, bottom + below, "".join(body), width=width)
 
 
 def ranks(

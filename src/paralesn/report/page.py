@@ -57,11 +57,14 @@ def _section(section: Section) -> str:
 
 
 def _runs(parts: Sequence[Table | Figure | Html]) -> Iterable[str]:
-    """Parts as HTML, figures that follow one another side by side."""
+    """Parts as HTML; figures and narrow tables that follow one another stand side by side."""
     beside: list[str] = []
     for part in (*parts, None):
         if isinstance(part, Figure) and not part.wide:
             beside.append(figure(part))
+            continue
+        if isinstance(part, Table) and part.narrow:
+            beside.append(table(part))
             continue
         if beside:
             yield f'<div class="beside">{"".join(beside)}</div>'
@@ -123,14 +126,16 @@ def _entry(one: Table, column: int, value: object) -> str:
 def figure(one: Figure) -> str:
     """A drawing with its title, legend, caption and numbers."""
     legend = "".join(
-        f'<li data-series="{html(name)}">{swatch(name)}{html(name)}</li>' for name in one.legend
+        f'<li data-series="{html(name)}">{swatch(one.looks[name])}{html(name)}</li>'
+        for name in one.legend
     )
     legend = f'<ul class="legend">{legend}</ul>' if legend else ""
     data = ""
     if one.data is not None:
         data = f'<details class="numbers"><summary>Numbers</summary>{table(one.data)}</details>'
     return (
-        f"<figure{' class=wide' if one.wide else ''}><h3>{html(one.title)}</h3>{legend}"
+        f"<figure{' class=wide' if one.wide else ''}>"
+        f'<div class="head"><h3>{html(one.title)}</h3></div>{legend}'
         f'<div class="plot">{one.svg}</div><figcaption>{html(one.caption)}</figcaption>{data}'
         "</figure>"
     )

@@ -1,6 +1,6 @@
 """What a page consists of: sections of tables, figures and notes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
@@ -56,16 +56,21 @@ class Table:
     note: Any = ""
     text: Sequence[int] = ()
     folded: bool = False  # under a heading that opens it
+    narrow: bool = False  # with room for a figure beside it
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing with its caption; `legend` names series that can be hidden, `data` is a table."""
+    """A drawing with its caption; `legend` names series that can be hidden, `data` is a table.
+
+    `looks` are those of the series, `wide` a figure that nothing stands beside.
+    """
 
     title: str
     svg: Html
     caption: Any
     legend: Sequence[str] = ()
+    looks: Mapping[str, Look] = field(default_factory=lambda: LOOKS)
     data: Table | None = None
     wide: bool = False
 

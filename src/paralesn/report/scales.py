@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 _NICE = (1.0, 2.0, 5.0, 10.0)
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
@@ -59,16 +60,14 @@ def scale(
 
 
 def short(value: float) -> str:
-    """A tick's label: 1000 is 1k, 1e-05 is 10µ."""
-    if value == 0:
-        return "0"
+    """A tick's label: 1000 is 1k, 0.00001 a power of ten."""
     size = abs(value)
-    for unit, factor in (("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0)):
+    for unit, factor in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if size >= factor * 0.9995:
             return f"{value / factor:.3g}{unit}"
-    if size >= 0.00995:
+    if value == 0 or size >= 0.0009995:
         return f"{value:.3g}"
-    for unit, factor in (("m", 1e-3), ("µ", 1e-6)):
-        if size >= factor * 0.9995:
-            return f"{value / factor:.3g}{unit}"
-    return f"{value / 1e-9:.3g}n"
+    power = math.floor(math.log10(size) + 1e-4)
+    first = f"{value / 10**power:.3g}"
+    raised = "10" + str(power).translate(_RAISED)
+    return raised if first == "1" else f"{first}·{raised}"

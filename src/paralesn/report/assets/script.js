@@ -62,17 +62,16 @@
   };
 
   // -- zoom: places are moved, so that lines and text keep their size ------------------------------
+  const digits = (value) => String(Number(value.toPrecision(3)));
   const short = (value) => {
-    if (value === 0) return "0";
-    const size = Math.abs(value), digits = (v) => String(Number(v.toPrecision(3)));
-    for (const [unit, factor] of [["G", 1e9], ["M", 1e6], ["k", 1e3], ["", 1]]) {
+    const size = Math.abs(value);
+    for (const [unit, factor] of [["G", 1e9], ["M", 1e6], ["k", 1e3]]) {
       if (size >= factor * 0.9995) return digits(value / factor) + unit;
     }
-    if (size >= 0.00995) return digits(value);
-    for (const [unit, factor] of [["m", 1e-3], ["µ", 1e-6]]) {
-      if (size >= factor * 0.9995) return digits(value / factor) + unit;
-    }
-    return digits(value / 1e-9) + "n";
+    if (value === 0 || size >= 0.0009995) return digits(value);
+    const power = Math.floor(Math.log10(size) + 1e-4), first = digits(value / 10 ** power);
+    const raised = "10" + [...String(power)].map((c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[c])).join("");
+    return first === "1" ? raised : first + "·" + raised;
   };
   const round = (low, high) => {
     const rough = (high - low) / 6, power = 10 ** Math.floor(Math.log10(rough));
@@ -179,7 +178,7 @@
     button("−", "Zoom out", () => scaled(1 / 0.6));
     const reset = button("↺", "Show all", () => { show({ ...all }); plot.focus(); });
     reset.hidden = true;
-    plot.append(tools);
+    plot.parentNode.querySelector(".head").append(tools);
     plot.tabIndex = 0;
     plot.setAttribute("role", "group");
     plot.setAttribute("aria-label", "Plot. Plus and minus zoom, arrow keys move, 0 shows all.");

@@ -135,6 +135,7 @@ def _table(one: Ranking, paper: Ranking | None) -> Table:
         "Average ranks",
         ["Model", "Ours", "The paper's"],
         rows,
+        narrow=True,
         note=f"Ours over {len(one.tasks)} benchmarks, the paper's from the figures it prints, over "
         f"{over}. 1 is the best.",
     )

@@ -25,7 +25,11 @@ def section(found: Findings) -> Section:
         TITLE,
         "Ours over the paper's. Trained models are quoted from the paper until they are run here; "
         "its times are those of other hardware.",
-        [_exchange(found, name) for name in names] + [_table(found, name) for name in names] + said,
+        [
+            *(_exchange(found, name) for name in names),
+            *(_table(found, name) for name in names),
+            *said,
+        ],
         data=rows(cells),
     )
 
@@ -68,7 +72,7 @@ def _accuracy(found: Findings, task: str, model: str, winner: bool) -> Html:
     held = found.cells.get((task, model + PAPER))
     if held is not None and held.space != cell.space:
         text += (
-            f'<span class="theirs">its space {held.mean / scale:.2f} '
+            f'<span class="theirs">paper space {held.mean / scale:.2f} '
             f"±{held.std / scale:.2f}{verdict(held)}</span>"
         )
     kind = ' class="best"' if winner else ""

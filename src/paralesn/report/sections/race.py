@@ -14,20 +14,21 @@ def section(found: Findings) -> Section:
     runs = found.stored.of_kind("race")
     if not runs:
         return Section("race", TITLE, missing="`paralesn race` runs it.")
-    parts: list[Figure | Table | Html] = []
+    figures, tables = [], []
     data: dict[str, Any] = {}
     for task in dict.fromkeys(run["task"] for run in runs):
         # Only what had the budget of the last one can be compared.
         settings = [run for run in runs if run["task"] == task][-1]["settings"]
         same = [run for run in runs if run["task"] == task and run["settings"] == settings]
         latest = {run["model"]: run for run in same}
-        parts += [_figure(task, latest, settings), _table(task, latest)]
+        figures.append(_figure(task, latest, settings))
+        tables.append(_table(task, latest))
         data[task] = {
             model: {name: run[name] for name in ("accuracy", "seconds", "parameters", "points")}
             for model, run in latest.items()
         }
     lead = "Reservoirs and trained sequence models on the same digits, with the same budget."
-    return Section("race", TITLE, lead, parts, data=data)
+    return Section("race", TITLE, lead, [*figures, *tables], data=data)
 
 
 def _figure(task: str, runs: dict[str, Any], settings: dict[str, Any]) -> Figure:
@@ -47,7 +48,6 @@ def _figure(task: str, runs: dict[str, Any], settings: dict[str, Any]) -> Figure
         f"most {settings['seconds']:g} s each, {settings['threads']} threads.",
         legend=list(runs),
         data=Table(title, ["Model", "Seconds", "Accuracy"], rows),
-        wide=True,
     )
 
 

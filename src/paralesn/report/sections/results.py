@@ -1,6 +1,7 @@
 """The paper's tables: ours, the paper's, the difference."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from paralesn.experiments.catalogue import Task, tasks
 from paralesn.experiments.tables import TABLES, Cell, best, notes, rows
@@ -41,7 +42,8 @@ def _section(found: Findings, key: str, title: str, names: Sequence[str], comman
     groups = {TABLES[name][1] for name in names}
     of_groups = [cell for cell in found.cells.values() if cell.task.group in groups]
     models = {model for name in names for model in TABLES[name][2]}
-    said = [Html(f'<p class="note">{html(text)}</p>') for text in notes(of_groups)]
+    plain = [replace(cell, estimate=False) for cell in of_groups]  # no energy is shown here
+    said = [Html(f'<p class="note">{html(text)}</p>') for text in notes(plain)]
     mine = [cell for cell in of_groups if cell.model.removesuffix(PAPER) in models]
     return Section(key, title, _LEAD, [*shown, *said], data=rows(mine))
 
@@ -84,7 +86,7 @@ def _entry(cells: dict[tuple[str, str], Cell], task: Task, model: str, winner: s
     held = cells.get((task.name, model + PAPER))
     if held is not None and held.space != cell.space:
         text += (
-            f'<span class="theirs">its space {held.mean / scale:.2f} '
+            f'<span class="theirs">paper space {held.mean / scale:.2f} '
             f"±{held.std / scale:.2f}{verdict(held)}</span>"
         )
     kind = ' class="best"' if model == winner else ""

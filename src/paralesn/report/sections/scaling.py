@@ -107,4 +107,4 @@ def _parameters(record: dict[str, Any]) -> Table:
             paper = f"≈ {model.parameters}" if model.parameters else "-"
             rows.append([name, f"{units:,}", model.layers, f"{count:,.0f}", paper])
     columns = ["Model", "Units", "Layers", "Ours", "The paper's"]
-    return Table("Parameters of the recurrence", columns, rows)
+    return Table("Parameters of the recurrence", columns, rows, narrow=True)

@@ -1,5 +1,6 @@
 """What was run and where: configurations, versions, machines, files."""
 
+from itertools import product
 from typing import Any
 
 from paralesn.experiments.catalogue import models, tasks
@@ -17,9 +18,9 @@ def configurations(found: Findings) -> Section:
     if not chosen:
         return Section("configurations", title, missing="They come with the runs.")
     shown = []
-    for row in (name for model in models() for name in (model, model + PAPER)):
+    for model in models():
         lines = []
-        for task in tasks().values():
+        for task, row in product(tasks().values(), (model, model + PAPER)):
             runs = chosen.get((row, task.name))
             if runs and not (row.endswith(PAPER) and _same(chosen, row, task.name)):
                 one = runs[0]
@@ -30,7 +31,7 @@ def configurations(found: Findings) -> Section:
                 )  # fmt: skip
         if lines:
             columns = ["Task", "Space", "Units", "Seeds", "Penalty", "Hyperparameters"]
-            shown.append(Table(row, columns, lines, text=(1, 5), folded=True))
+            shown.append(Table(model, columns, lines, text=(1, 5), folded=True))
     data = [
         {"row": row, "seeds": len(runs)}
         | {n: runs[0].get(n) for n in ("task", "space", "units", "alpha", "configuration")}

@@ -23,7 +23,6 @@ def section(found: Findings) -> Section:
             list(values.items()),
             [f"{READOUTS[name]}, {units} units: {error:.3g}" for units, error in values.items()],
             look=_LOOKS[name],
-            labels=[""] * (len(values) - 1) + [READOUTS[name]],
         )
         for name, values in curves.items()
     ]
@@ -40,6 +39,8 @@ def section(found: Findings) -> Section:
                 title,
                 xy(title, Axis("units", True), Axis("NRMSE", True), series),
                 f"Medians of {record['settings']['seeds']} reservoirs. {verdict(curves)}",
+                legend=list(READOUTS.values()),
+                looks={READOUTS[name]: look for name, look in _LOOKS.items()},
                 data=Table(title, ["Units", *READOUTS.values()], rows),
             )
         ],
