@@ -8,7 +8,7 @@ from paralesn.experiments.tables import MAIN, Cell, best, notes, rows
 from paralesn.report.charts import Axis, Series, xy
 from paralesn.report.chosen import PAPER
 from paralesn.report.parts import LOOKS, Figure, Findings, Html, Look, Section, Table, html
-from paralesn.report.sections.results import paper_line, verdict
+from paralesn.report.sections.results import held_line, paper_line
 
 TITLE = "Sequential MNIST"
 
@@ -71,10 +71,7 @@ def _accuracy(found: Findings, task: str, model: str, winner: bool) -> Html:
     text += paper_line(cell)
     held = found.cells.get((task, model + PAPER))
     if held is not None and held.space != cell.space:
-        text += (
-            f'<span class="theirs">paper space {held.mean / scale:.2f} '
-            f"±{held.std / scale:.2f}{verdict(held)}</span>"
-        )
+        text += held_line(held)
     kind = ' class="best"' if winner else ""
     return Html(
         f'<td{kind} data-task="{task}" data-model="{html(model)}" data-mean="{cell.mean!r}">'

@@ -1,7 +1,5 @@
 """How our figures stand beside the paper's, at a glance."""
 
-from typing import Any
-
 from paralesn.experiments.catalogue import models, tasks
 from paralesn.experiments.tables import Cell
 from paralesn.report.charts import Axis, dots
@@ -46,9 +44,13 @@ def section(found: Findings) -> Section:
                 legend=names,
                 data=_numbers(quoted, names),
             ),
-            _counts(found, names),
+            _counted(found, names),
         ],
-        data={row: counts for row, *counts in _counted(found, names)},
+        data={
+            row: dict(zip(("better", "even", "worse"), _counts(found, row), strict=True))
+            for row in dict.fromkeys(row for _, row in found.cells)
+            if any(_counts(found, row))
+        },
     )
 
 
@@ -92,22 +94,26 @@ def _numbers(cells: list[Cell], names: list[str]) -> Table:
     return Table("Times better than the paper", ["Task", *names], rows)
 
 
-def _counted(found: Findings, names: list[str]) -> list[list[Any]]:
-    """Cells better, even and worse, by row."""
-    rows = []
-    for row in (name for model in names for name in (model, model + PAPER)):
-        verdicts = [c.verdict for (_, other), c in found.cells.items() if other == row]
-        if any(verdicts):
-            rows.append([row, *(verdicts.count(name) for name in ("win", "even", "loss"))])
-    return rows
+def _counts(found: Findings, row: str) -> list[int]:
+    """Cells of a row that are better than the paper's, even and worse."""
+    verdicts = [cell.verdict for (_, other), cell in found.cells.items() if other == row]
+    return [verdicts.count(name) for name in ("win", "even", "loss")]
 
 
-def _counts(found: Findings, names: list[str]) -> Table:
+def _counted(found: Findings, names: list[str]) -> Table:
+    def words(row: str) -> Html | str:
+        counts = _counts(found, row)
+        if not any(counts):
+            return "-"
+        spoken = "{} better, {} even, {} worse".format(*counts)
+        shown = "{} / {} / {}".format(*counts)
+        return Html(f'<span aria-hidden="true">{shown}</span><span class="sr">{spoken}</span>')
+
     return Table(
-        "Cells better than, even with and worse than the paper",
-        ["Model", "Better", "Even", "Worse"],
-        _counted(found, names),
+        "Better / even / worse",
+        ["Model", "Ours", "Ours, paper space"],
+        [[name, words(name), words(name + PAPER)] for name in names],
+        note="Cells of the paper's tables. Even: within half a unit of the last digit that the "
+        "paper prints. Paper space: held to the paper's own search space.",
         narrow=True,
-        note="Even: within half a unit of the last digit that the paper prints. Rows marked [paper "
-        "space] are held to the paper's own search space.",
     )

@@ -45,10 +45,14 @@ def _figure(task: str, runs: dict[str, Any], settings: dict[str, Any]) -> Figure
         title,
         xy(title, Axis("seconds of wall clock", True), Axis("best accuracy so far"), series),
         f"{settings['train']:,} digits to train on, {settings['validation']:,} to validate, at "
-        f"most {settings['seconds']:g} s each, {settings['threads']} threads.",
+        f"most {settings['seconds']:g} s each, on {_cores(settings['threads'])}.",
         legend=list(runs),
         data=Table(title, ["Model", "Seconds", "Accuracy"], rows),
     )
+
+
+def _cores(threads: int) -> str:
+    return "one thread" if threads == 1 else f"{threads} threads"
 
 
 def _table(task: str, runs: dict[str, Any]) -> Table:

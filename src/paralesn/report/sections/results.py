@@ -12,7 +12,7 @@ _SIGNS = {"win": ("✓", "better"), "even": ("=", "even"), "loss": ("✗", "wors
 _LEAD = (
     "Our mean and standard deviation over seeds, the best of a row in bold. Below it the paper's "
     "figure and the relative difference to it, and where ours came from a wider search space, what "
-    "the paper's space gives."
+    "the paper's own, “its space”, gives."
 )
 
 
@@ -67,8 +67,8 @@ def _heading(task: Task) -> Html:
     unit = "%" if task.scale == 0.01 and task.better == "higher" else f"x {task.scale:g}"
     unit = "" if task.scale == 1 else f" {unit}"
     return Html(
-        f'{html(task.title)} <span class="small"><span aria-hidden="true">{way[0]}</span>'
-        f'<span class="sr">{way[1]}</span>{unit}</span>'
+        f'<span class="name">{html(task.title)}</span> <span class="small">'
+        f'<span aria-hidden="true">{way[0]}</span><span class="sr">{way[1]}</span>{unit}</span>'
     )
 
 
@@ -85,10 +85,7 @@ def _entry(cells: dict[tuple[str, str], Cell], task: Task, model: str, winner: s
     text += paper_line(cell)
     held = cells.get((task.name, model + PAPER))
     if held is not None and held.space != cell.space:
-        text += (
-            f'<span class="theirs">paper space {held.mean / scale:.2f} '
-            f"±{held.std / scale:.2f}{verdict(held)}</span>"
-        )
+        text += held_line(held)
     kind = ' class="best"' if model == winner else ""
     return Html(
         f'<td{kind} data-task="{task.name}" data-model="{html(model)}" data-mean="{cell.mean!r}">'
@@ -104,6 +101,11 @@ def paper_line(cell: Cell) -> str:
         f'<span class="theirs">paper {cell.paper.mean / cell.task.scale:.1f} '
         f'<span class="{cell.verdict}">{cell.difference:+.0%}</span>{verdict(cell)}</span>'
     )
+
+
+def held_line(held: Cell) -> str:
+    """What the paper's own search space gives."""
+    return f'<span class="theirs">its space {held.mean / held.task.scale:.2f}{verdict(held)}</span>'
 
 
 def verdict(cell: Cell) -> str:

@@ -101,10 +101,12 @@ def _limit(record: dict[str, Any]) -> str:
 
 
 def _parameters(record: dict[str, Any]) -> Table:
-    rows = []
+    rows: list[list[Any]] = []
+    note = ""
     for name, model in MODELS.items():
         for units, count in curve(record, "parameters", name, "units", "parameters").items():
             paper = f"≈ {model.parameters}" if model.parameters else "-"
-            rows.append([name, f"{units:,}", model.layers, f"{count:,.0f}", paper])
-    columns = ["Model", "Units", "Layers", "Ours", "The paper's"]
-    return Table("Parameters of the recurrence", columns, rows, narrow=True)
+            rows.append([name, model.layers, f"{count:,.0f}", paper])
+            note = f"{units:,} units a layer, one input."
+    columns = ["Model", "Layers", "Ours", "Paper"]
+    return Table("Parameters of the recurrence", columns, rows, note, narrow=True)
