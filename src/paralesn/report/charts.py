@@ -213,7 +213,7 @@ def ranks(
     cliques: Sequence[Sequence[str]],
 ) -> Html:
     """A critical-difference diagram: average ranks on a line, bars over what is not told apart."""
-    left, right, top, step = 130, WIDTH - 130, 30, 20
+    left, right, top, step = 138, WIDTH - 138, 30, 20
     count = len(names)
     across = Scale(1, count, left, right)
     body = [f'<path class="scale" d="M{left} {top}H{right}"/><g class="ticks">']
