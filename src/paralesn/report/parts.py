@@ -38,7 +38,7 @@ LOOKS = {
     "rParalESN (deep)": Look(4, "triangle", True),
     "ParalESN": Look(1, "circle"),
     "ParalESN (deep)": Look(1, "circle", True),
-    "LSTM": Look(0, "square"),
+    "LSTM": Look(5, "square"),
     "Transformer": Look(4, "triangle"),
     "S4": Look(2, "diamond"),
     "LRU": Look(3, "square"),

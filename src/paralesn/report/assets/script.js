@@ -100,70 +100,100 @@
     return { log, low: log ? Math.log10(low) : Number(low), high: log ? Math.log10(high) : Number(high) };
   };
 
-  const zooming = (svg, number) => {
-    const [left, top, right, bottom] = svg.dataset.zoom.split(" ").map(Number);
-    const axes = { x: read(svg.dataset.x), y: read(svg.dataset.y) };
-    const group = svg.querySelector(".ticks"), plot = svg.parentNode;
-    const frame = { left, top, width: right - left, height: bottom - top };
-    const all = { x0: 0, x1: 1, y0: 0, y1: 1 }; // shares of the whole, y upwards
-    let view = { ...all };
-    const clip = make("clipPath", { id: "clip" + number });
-    clip.append(make("rect", { x: left - 6, y: top - 6, width: frame.width + 12, height: frame.height + 12 }));
-    svg.prepend(clip);
-    svg.querySelector(".marks").setAttribute("clip-path", `url(#clip${number})`);
-    const move = (x, y) => [
-      left + ((x - left) / frame.width - view.x0) / (view.x1 - view.x0) * frame.width,
-      bottom - ((bottom - y) / frame.height - view.y0) / (view.y1 - view.y0) * frame.height,
-    ];
-    const lines = [...svg.querySelectorAll(".marks polyline")].map((line) =>
-      [line, line.getAttribute("points").trim().split(" ").map((pair) => pair.split(",").map(Number))]);
-    const points = [...svg.querySelectorAll(".marks .pt")].map((point) =>
-      [point, point.getAttribute("transform").match(/-?[\d.]+/g).map(Number)]);
-    const texts = [...svg.querySelectorAll(".marks text")].map((text) =>
-      [text, Number(text.dataset.gap), Number(text.getAttribute("x")) - Number(text.dataset.gap), Number(text.getAttribute("y")) - 4]);
-    const inside = ([x, y]) => x > left - 7 && x < right + 7 && y > top - 7 && y < bottom + 7;
-    const draw = () => {
-      for (const [line, places] of lines) line.setAttribute("points", places.map((p) => move(...p).join(",")).join(" "));
-      for (const [point, place] of points) {
-        const at = move(...place);
-        point.setAttribute("transform", `translate(${at[0]} ${at[1]})`);
-        point.style.display = inside(at) ? "" : "none";
+  const WHOLE = { x0: 0, x1: 1, y0: 0, y1: 1 }; // shares of the axes, y upwards
+
+  class View {
+    constructor(svg, number) {
+      const [left, top, right, bottom] = svg.dataset.zoom.split(" ").map(Number);
+      Object.assign(this, { svg, left, top, right, bottom, width: right - left, height: bottom - top });
+      this.axes = { x: read(svg.dataset.x), y: read(svg.dataset.y) };
+      this.shown = WHOLE;
+      this.changed = () => {};
+      const marks = svg.querySelector(".marks"), all = (name) => [...marks.querySelectorAll(name)];
+      this.lines = all("polyline").map((line) =>
+        [line, line.getAttribute("points").trim().split(" ").map((pair) => pair.split(",").map(Number))]);
+      this.points = all(".pt").map((point) =>
+        [point, point.getAttribute("transform").match(/-?[\d.]+/g).map(Number)]);
+      this.texts = all("text").map((text) => {
+        const gap = Number(text.dataset.gap);
+        return [text, gap, [Number(text.getAttribute("x")) - gap, Number(text.getAttribute("y")) - 4]];
+      });
+      const clip = make("clipPath", { id: "clip" + number });
+      clip.append(make("rect", { x: left - 6, y: top - 6, width: this.width + 12, height: this.height + 12 }));
+      svg.prepend(clip);
+      marks.setAttribute("clip-path", `url(#clip${number})`);
+    }
+
+    place([x, y]) { // where what is at (x, y) of the whole plot is now
+      const { x0, x1, y0, y1 } = this.shown;
+      return [
+        this.left + ((x - this.left) / this.width - x0) / (x1 - x0) * this.width,
+        this.bottom - ((this.bottom - y) / this.height - y0) / (y1 - y0) * this.height,
+      ];
+    }
+
+    shares([x, y]) { // of the axes, of what is now at (x, y)
+      const { x0, x1, y0, y1 } = this.shown;
+      return [x0 + (x - this.left) / this.width * (x1 - x0), y0 + (this.bottom - y) / this.height * (y1 - y0)];
+    }
+
+    inside([x, y]) {
+      return x > this.left - 7 && x < this.right + 7 && y > this.top - 7 && y < this.bottom + 7;
+    }
+
+    show(next) {
+      if (next.x1 - next.x0 < 1e-3 || next.y1 - next.y0 < 1e-3) return;
+      this.shown = next;
+      for (const [line, places] of this.lines) {
+        line.setAttribute("points", places.map((one) => this.place(one).join(",")).join(" "));
       }
-      for (const [text, gap, x, y] of texts) {
-        const at = move(x, y);
+      for (const [point, place] of this.points) {
+        const at = this.place(place);
+        point.setAttribute("transform", `translate(${at[0]} ${at[1]})`);
+        point.style.display = this.inside(at) ? "" : "none";
+      }
+      for (const [text, gap, place] of this.texts) {
+        const at = this.place(place);
         text.setAttribute("x", at[0] + gap);
         text.setAttribute("y", at[1] + 4);
       }
-      group.replaceChildren();
-      const share = (axis, value) => ((axis.log ? Math.log10(value) : value) - axis.low) / (axis.high - axis.low);
-      for (const value of ticks(axes.x, view.x0, view.x1)) {
-        const [x] = move(left + share(axes.x, value) * frame.width, bottom);
-        group.append(make("path", { d: `M${x} ${top}V${bottom}` }), make("text", { x, y: bottom + 14 }, short(value)));
-      }
-      for (const value of ticks(axes.y, view.y0, view.y1)) {
-        const [, y] = move(left, bottom - share(axes.y, value) * frame.height);
-        group.append(make("path", { d: `M${left} ${y}H${right}` }), make("text", { class: "y", x: left - 5, y: y + 4 }, short(value)));
-      }
-      reset.hidden = view.x0 === 0 && view.x1 === 1 && view.y0 === 0 && view.y1 === 1;
-    };
-    const show = (next) => {
-      if (next.x1 - next.x0 < 1e-3 || next.y1 - next.y0 < 1e-3) return;
-      view = next;
-      draw();
-    };
-    const scaled = (factor) => {
-      const half = (a, b) => (b - a) * factor / 2, mid = (a, b) => (a + b) / 2;
-      const wx = Math.min(half(view.x0, view.x1), 0.5), wy = Math.min(half(view.y0, view.y1), 0.5);
-      const cx = Math.min(Math.max(mid(view.x0, view.x1), wx), 1 - wx);
-      const cy = Math.min(Math.max(mid(view.y0, view.y1), wy), 1 - wy);
-      show({ x0: cx - wx, x1: cx + wx, y0: cy - wy, y1: cy + wy });
-    };
-    const shifted = (dx, dy) => {
-      const sx = dx * (view.x1 - view.x0), sy = dy * (view.y1 - view.y0);
-      const x = Math.min(Math.max(sx, -view.x0), 1 - view.x1), y = Math.min(Math.max(sy, -view.y0), 1 - view.y1);
-      show({ x0: view.x0 + x, x1: view.x1 + x, y0: view.y0 + y, y1: view.y1 + y });
-    };
+      this.drawTicks();
+      this.changed();
+    }
 
+    drawTicks() {
+      const { left, top, right, bottom, shown } = this, { x, y } = this.axes, found = [];
+      const share = (axis, value) => ((axis.log ? Math.log10(value) : value) - axis.low) / (axis.high - axis.low);
+      for (const value of ticks(x, shown.x0, shown.x1)) {
+        const [at] = this.place([left + share(x, value) * this.width, bottom]);
+        found.push(make("path", { d: `M${at} ${top}V${bottom}` }), make("text", { x: at, y: bottom + 14 }, short(value)));
+      }
+      for (const value of ticks(y, shown.y0, shown.y1)) {
+        const [, at] = this.place([left, bottom - share(y, value) * this.height]);
+        found.push(make("path", { d: `M${left} ${at}H${right}` }), make("text", { class: "y", x: left - 5, y: at + 4 }, short(value)));
+      }
+      this.svg.querySelector(".ticks").replaceChildren(...found);
+    }
+
+    get isWhole() { return Object.keys(WHOLE).every((key) => this.shown[key] === WHOLE[key]); }
+
+    all() { this.show(WHOLE); }
+
+    scale(factor) {
+      const { x0, x1, y0, y1 } = this.shown;
+      const wx = Math.min((x1 - x0) * factor / 2, 0.5), wy = Math.min((y1 - y0) * factor / 2, 0.5);
+      const cx = Math.min(Math.max((x0 + x1) / 2, wx), 1 - wx), cy = Math.min(Math.max((y0 + y1) / 2, wy), 1 - wy);
+      this.show({ x0: cx - wx, x1: cx + wx, y0: cy - wy, y1: cy + wy });
+    }
+
+    shift(dx, dy) {
+      const { x0, x1, y0, y1 } = this.shown;
+      const x = Math.min(Math.max(dx * (x1 - x0), -x0), 1 - x1), y = Math.min(Math.max(dy * (y1 - y0), -y0), 1 - y1);
+      this.show({ x0: x0 + x, x1: x1 + x, y0: y0 + y, y1: y1 + y });
+    }
+  }
+
+  const buttons = (view, plot) => {
     const tools = document.createElement("div");
     tools.className = "tools";
     const button = (text, name, action) => {
@@ -174,32 +204,38 @@
       tools.append(one);
       return one;
     };
-    button("+", "Zoom in", () => scaled(0.6));
-    button("−", "Zoom out", () => scaled(1 / 0.6));
-    const reset = button("↺", "Show all", () => { show({ ...all }); plot.focus(); });
+    button("+", "Zoom in", () => view.scale(0.6));
+    button("−", "Zoom out", () => view.scale(1 / 0.6));
+    const reset = button("↺", "Show all", () => { view.all(); plot.focus(); });
     reset.hidden = true;
+    view.changed = () => { reset.hidden = view.isWhole; };
     plot.parentNode.querySelector(".head").append(tools);
+  };
+
+  const keys = (view, plot) => {
+    const actions = {
+      "+": () => view.scale(0.6), "=": () => view.scale(0.6), "-": () => view.scale(1 / 0.6), "0": () => view.all(),
+      ArrowLeft: () => view.shift(-0.2, 0), ArrowRight: () => view.shift(0.2, 0),
+      ArrowUp: () => view.shift(0, 0.2), ArrowDown: () => view.shift(0, -0.2),
+    };
     plot.tabIndex = 0;
     plot.setAttribute("role", "group");
     plot.setAttribute("aria-label", "Plot. Plus and minus zoom, arrow keys move, 0 shows all.");
     plot.addEventListener("keydown", (event) => {
-      const actions = {
-        "+": () => scaled(0.6), "=": () => scaled(0.6), "-": () => scaled(1 / 0.6), "0": () => show({ ...all }),
-        ArrowLeft: () => shifted(-0.2, 0), ArrowRight: () => shifted(0.2, 0),
-        ArrowUp: () => shifted(0, 0.2), ArrowDown: () => shifted(0, -0.2),
-      };
-      const zoomed = !reset.hidden;
       if (event.target !== plot || event.ctrlKey || event.metaKey || event.altKey || !actions[event.key]) return;
-      if (event.key.startsWith("Arrow") && !zoomed) return; // then the page scrolls
+      if (event.key.startsWith("Arrow") && view.isWhole) return; // then the page scrolls
       event.preventDefault();
       actions[event.key]();
     });
+  };
 
+  const mouse = (view, svg) => { // a rectangle that is drawn is zoomed into
     let start = null, brush = null;
     const place = (event) => {
       const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
-      return [Math.min(Math.max(at.x, left), right), Math.min(Math.max(at.y, top), bottom)];
+      return [Math.min(Math.max(at.x, view.left), view.right), Math.min(Math.max(at.y, view.top), view.bottom)];
     };
+    const end = () => { brush?.remove(); start = null; };
     svg.classList.add("zoomable");
     svg.addEventListener("pointerdown", (event) => {
       if (event.pointerType !== "mouse" || event.button) return;
@@ -211,23 +247,27 @@
     });
     svg.addEventListener("pointermove", (event) => {
       if (!start) return;
-      const [x, y] = place(event);
-      const box = { x: Math.min(x, start[0]), y: Math.min(y, start[1]), width: Math.abs(x - start[0]), height: Math.abs(y - start[1]) };
+      const [x, y] = place(event), [fromX, fromY] = start;
+      const box = { x: Math.min(x, fromX), y: Math.min(y, fromY), width: Math.abs(x - fromX), height: Math.abs(y - fromY) };
       for (const key in box) brush.setAttribute(key, box[key]);
     });
     svg.addEventListener("pointerup", (event) => {
       if (!start) return;
-      const end = place(event), [from] = [start];
-      brush.remove();
-      start = null;
-      if (Math.abs(end[0] - from[0]) < 8 || Math.abs(end[1] - from[1]) < 8) return;
-      const sx = (x) => view.x0 + (x - left) / frame.width * (view.x1 - view.x0);
-      const sy = (y) => view.y0 + (bottom - y) / frame.height * (view.y1 - view.y0);
-      const xs = [sx(from[0]), sx(end[0])], ys = [sy(from[1]), sy(end[1])];
-      show({ x0: Math.min(...xs), x1: Math.max(...xs), y0: Math.min(...ys), y1: Math.max(...ys) });
+      const from = start, to = place(event);
+      end();
+      if (Math.abs(to[0] - from[0]) < 8 || Math.abs(to[1] - from[1]) < 8) return;
+      const [a, b] = [view.shares(from), view.shares(to)];
+      view.show({ x0: Math.min(a[0], b[0]), x1: Math.max(a[0], b[0]), y0: Math.min(a[1], b[1]), y1: Math.max(a[1], b[1]) });
     });
-    svg.addEventListener("pointercancel", () => { brush?.remove(); start = null; });
-    svg.addEventListener("dblclick", () => show({ ...all }));
+    svg.addEventListener("pointercancel", end);
+    svg.addEventListener("dblclick", () => view.all());
+  };
+
+  const zooming = (svg, number) => {
+    const view = new View(svg, number), plot = svg.parentNode;
+    buttons(view, plot);
+    keys(view, plot);
+    mouse(view, svg);
   };
 
   document.querySelectorAll(".chart").forEach(explain);

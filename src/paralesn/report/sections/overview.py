@@ -12,7 +12,7 @@ TITLE = "Beside the paper"
 def section(found: Findings) -> Section:
     """Counts of cells won and lost, and how many times better or worse every cell is."""
     own = {key: cell for key, cell in found.cells.items() if not key[1].endswith(PAPER)}
-    quoted = [cell for cell in own.values() if cell.paper is not None]
+    quoted = [cell for cell in own.values() if cell.paper is not None and cell.mean > 0]
     if not quoted:
         return Section("overview", TITLE, missing="`paralesn reproduce` runs the paper's tables.")
     held = [c for (_, row), c in found.cells.items() if row.endswith(PAPER) and c.paper is not None]

@@ -83,7 +83,7 @@ def surroundings(found: Findings) -> Section:
         "Versions and machine",
         parts=[
             Table("Where records were made", ["Records", "Versions", "Machine"], rows, text=(1, 2)),
-            Table("Files that this page was made from", ["File", "Folder"], files, text=(1,)),
+            Table("Files read", ["File", "Folder"], files, text=(1,)),
         ],
         data=[around | {"records": count} for around, count in found.stored.surroundings()],
     )
