@@ -93,6 +93,13 @@ def test_slow_models_come_from_the_package_only_where_nobody_ran_them(monkeypatc
     assert ("blink", "ESN") not in chosen.table_cells([made.run(CHOSEN, 0, 0.1)])
 
 
+def test_a_record_that_is_not_whole_is_refused_by_what_it_lacks():
+    run = made.run(CHOSEN, 0, 0.1)
+    del run["metrics"], run["space"]
+    with pytest.raises(ValueError, match=r"record of regression must .* without space, metrics"):
+        chosen.table_cells([run])
+
+
 # -- all benchmarks together -----------------------------------------------------------------------
 
 TASKS = ("memcap", "mg", "mg84", "narma10", "narma30", "etth1")

@@ -42,4 +42,4 @@ def report(
     if json:
         print_json(build.data(made) | {"page": str(page)})
     else:
-        say(console, f"Report: {page.resolve().as_uri()}")
+        typer.echo(f"Report: {page.resolve().as_uri()}")

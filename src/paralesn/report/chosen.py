@@ -18,6 +18,7 @@ from paralesn.experiments.tables import Cell, cells
 KINDS = ("regression", "classification", "mnist")
 PAPER = " [paper space]"
 _SAME = ("configuration", "alpha", "units", "readout")
+_NEEDED = ("task", "model", "space", "seed", "configuration", "metric", "metrics", "seconds")
 
 
 def rows(runs: Iterable[Record]) -> list[tuple[str, Record]]:
@@ -26,7 +27,7 @@ def rows(runs: Iterable[Record]) -> list[tuple[str, Record]]:
     A model's own row is the better of both spaces, `[paper space]` what the paper's gave. Dense
     reservoirs that are slow to run are taken from the package where nobody ran them.
     """
-    known = {identity(run): run for run in runs if run["kind"] in KINDS}
+    known = {identity(run): _whole(run) for run in runs if run["kind"] in KINDS}
     there = {run["task"] for run in known.values()}
     mine = {(run["task"], run["model"]) for run in known.values()}
     for key, run in shipped_records().items():
@@ -53,6 +54,17 @@ def table_cells(runs: Iterable[Record]) -> dict[tuple[str, str], Cell]:
         for row in (model, model + PAPER)
         if (task, row) in found
     }
+
+
+def _whole(run: Record) -> Record:
+    """The run, if it is a whole record of one."""
+    lacking = [name for name in _NEEDED if name not in run]
+    if lacking:
+        raise ValueError(
+            f"a record of {run['kind']} must have {', '.join(_NEEDED)}, got one without "
+            f"{', '.join(lacking)}"
+        )
+    return run
 
 
 def _by_space(runs: Iterable[Record]) -> dict[tuple[str, str, str], list[list[Record]]]:
