@@ -165,7 +165,8 @@ def draw(scores: Table, wanted: Sequence[str], path: Path) -> None:
 
     models, over, _ = shared(scores, wanted)
     losses = np.array([[tasks()[t].loss(scores[t, m]) for m in models] for t in over])
-    figure, _axes = plot_critical_difference(losses, models, lower_better=True, alpha=LEVEL)
+    room = {"width": 9, "textspace": 2.9}  # inches; names are long
+    figure, _axes = plot_critical_difference(losses, models, lower_better=True, alpha=LEVEL, **room)
     try:
         save_figure(figure, path)
     finally:
