@@ -9,11 +9,12 @@ demo: .venv/installed
 
 reproduce: .venv/installed
 	.venv/bin/paralesn reproduce
+	.venv/bin/paralesn report
 
-test: .venv/installed
+test: .venv/browser
 	.venv/bin/pytest
 
-check: .venv/installed
+check: .venv/browser
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
 	.venv/bin/mypy
@@ -28,6 +29,12 @@ bench: .venv/bench
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "paralesn needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0])'
 	$(PYTHON) -m venv .venv
 	$(PIP) -e ".[all,dev]"
+	@touch $@
+
+# A browser for the tests of the report; where none can be had, these say that they were skipped.
+.venv/browser: .venv/installed
+	@command -v chromium >/dev/null || .venv/bin/playwright install chromium >.venv/browser.log 2>&1 \
+	  || echo "No browser to test the report in: .venv/browser.log says why"
 	@touch $@
 
 .venv/bench: .venv/installed

@@ -140,6 +140,13 @@ def test_sensitivity_ranks_what_matters(easy, tmp_path):
     best = dict(zip(found.found[0].labels, found.found[0].scores, strict=True))
     assert best["0.5"].max() < best["0.1"].min()
     assert sensitivity.table(found).row_count == 3 + 4 + 4 + 5
+    record = sensitivity.as_record(found)
+    assert [effect["name"] for effect in record["effects"]] == [one.name for one in found.found]
+    for effect, one in zip(record["effects"], found.found, strict=True):
+        for value, scores in zip(effect["values"], one.scores, strict=True):
+            assert value["best"] == scores.min()
+            assert value["quartiles"][1] == pytest.approx(np.median(scores))
+            assert value["trials"] == len(scores)
     pytest.importorskip("matplotlib")
     sensitivity.plot(found, tmp_path / "plot.png")
     assert (tmp_path / "plot.png").stat().st_size > 10_000

@@ -8,6 +8,7 @@ from paralesn.cli import (
     predict,
     race,
     regression,
+    report,
     reports,
     stream,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "predict",
     "race",
     "regression",
+    "report",
     "reports",
     "stream",
 ]

@@ -286,7 +286,8 @@ def sensitivity(
     from functools import partial
 
     from paralesn.experiments.catalogue import chosen, models, tasks
-    from paralesn.experiments.sensitivity import effects, plot, table
+    from paralesn.experiments.files import save_json
+    from paralesn.experiments.sensitivity import as_record, effects, plot, table
     from paralesn.experiments.spaces import SPACES
 
     console = Console()
@@ -299,5 +300,7 @@ def sensitivity(
         raise _refuse(error, "TASK") from None
     folder(out).mkdir(exist_ok=True)
     console.print(table(found))
-    name = f"{task}-{model.replace(' (deep)', '-deep').replace(' ', '-')}-{space}.png"
-    picture(console, out / name, partial(plot, found))
+    name = f"{task}-{model.replace(' (deep)', '-deep').replace(' ', '-')}-{space}"
+    save_json(as_record(found), out / f"{name}.json")
+    _tell(console, [out / f"{name}.json"])
+    picture(console, out / f"{name}.png", partial(plot, found))

@@ -68,12 +68,14 @@ def folder(out: Path, option: str = "--out") -> Path:
     return out
 
 
-def picture(console: Console, path: Path, draw: Callable[[Path], None]) -> bool:
-    """Draw a picture if matplotlib is there, and say so."""
+def picture(
+    console: Console, path: Path, draw: Callable[[Path], None], extra: str = "plot"
+) -> bool:
+    """Draw a picture if what draws it is there, and say so; an `extra` installs that."""
     try:
         draw(path)
     except ModuleNotFoundError as error:
-        console.print(f"No picture: {error}. Install it with: pip install 'paralesn\\[plot]'")
+        console.print(f"No picture: {error}. Install it with: pip install 'paralesn\\[{extra}]'")
         return False
     console.print(f"Picture: {path}", soft_wrap=True)
     return True

@@ -40,6 +40,7 @@ def plan(chosen: Sequence[Tuned], seeds: int, country: str | None = None) -> lis
             "units": model.units or tasks()[one.task].units,
             "configuration": one.configuration,
             "alpha": one.alpha,
+            "validation": one.validation,  # by which reports tell configurations apart
         }
         if kind == "mnist":  # read out by a perceptron, which has no such penalty
             run |= {"alpha": None, "readout": classify.settings(model, one.space)}

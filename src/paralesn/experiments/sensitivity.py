@@ -8,7 +8,7 @@ import numpy as np
 from rich.table import Table
 
 from paralesn.experiments.catalogue import Task, tasks
-from paralesn.experiments.files import save_figure
+from paralesn.experiments.files import machine, save_figure, versions
 from paralesn.experiments.search import _HOPELESS, open_study, study_file
 
 _BINS = 6  # of hyperparameters drawn from a range
@@ -94,6 +94,36 @@ def _groups(values: list[Any]) -> list[tuple[str, np.ndarray]]:
         ]
     parts = np.array_split(array.argsort(), _BINS)
     return [(f"{np.median(array[rows]):.3g}", rows) for rows in parts]
+
+
+def as_record(found: Effects) -> dict[str, Any]:
+    """Effects summed up, with what is needed to draw them again."""
+    best = max if found.task.better == "higher" else min
+    return {
+        "experiment": "sensitivity",
+        "task": found.task.name,
+        "model": found.model,
+        "space": found.space,
+        "trials": found.trials,
+        "effects": [
+            {
+                "name": effect.name,
+                "share": effect.share,
+                "values": [
+                    {
+                        "value": label,
+                        "trials": len(scores),
+                        "best": float(best(scores)),
+                        "quartiles": [float(q) for q in np.percentile(scores, (25, 50, 75))],
+                    }
+                    for label, scores in zip(effect.labels, effect.scores, strict=True)
+                ],
+            }
+            for effect in found.found
+        ],
+        "versions": versions("optuna"),
+        "machine": machine(),
+    }
 
 
 def table(found: Effects) -> Table:

@@ -1,0 +1,1 @@
+"""One page that shows what is on record: tables, figures, configurations, surroundings."""

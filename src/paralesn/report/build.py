@@ -1,0 +1,59 @@
+"""From what is stored to the page and to its data."""
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from paralesn import __version__
+from paralesn.experiments.files import replacing
+from paralesn.experiments.tables import Cell
+from paralesn.report.chosen import table_cells
+from paralesn.report.page import page
+from paralesn.report.parts import Findings, Html, Section, html
+from paralesn.report.sections import SECTIONS
+from paralesn.report.stored import Stored
+
+TITLE = "Parallel echo state networks, measured"
+NAME = "index.html"
+
+
+def findings(stored: Stored) -> Findings:
+    """What sections are made from."""
+    return Findings(stored, table_cells(stored.runs))
+
+
+def sections(found: Findings) -> list[Section]:
+    """All sections, those with nothing to show included."""
+    return [make(found) for make in SECTIONS]
+
+
+def write(found: Findings, made: list[Section], out: Path) -> Path:
+    """Write the page into a folder."""
+    text = page(
+        TITLE,
+        _lead(found),
+        made,
+        f"Made by paralesn {__version__} on {date.today():%d %B %Y}, from records alone.",
+    )
+    with replacing(out / NAME) as unfinished:
+        unfinished.write_text(text, encoding="utf-8")
+    return out / NAME
+
+
+def data(made: list[Section]) -> dict[str, Any]:
+    """What the sections say, for scripts; why others are not there."""
+    return {section.key: section.data for section in made if not section.missing} | {
+        "missing": {section.key: section.missing for section in made if section.missing}
+    }
+
+
+def _lead(found: Findings) -> Html:
+    cells: list[Cell] = list(found.cells.values())
+    runs = f"{len(found.stored.runs):,} runs"
+    over = len({cell.task.name for cell in cells})
+    tasks = f" on {over} benchmarks" if over else ""
+    text = (
+        f"{runs}{tasks}, beside the figures of “ParalESN: Enabling parallel information "
+        "processing in Reservoir Computing” (Pinna, Lagomarsini, Ceni, Gallicchio, ICML 2026)."
+    )
+    return Html(f"<p>{html(text)}</p>")

@@ -1,0 +1,249 @@
+"""Drawings as SVG: readable without scripts, and marked so that a script can do more with them.
+
+Colours and fonts come from the style sheet of the page. A series is a group with `data-series`; its
+marks say in their `<title>` what they mean; plots with `data-zoom` name their axes, so that a
+script can zoom and draw new ticks.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from paralesn.report.parts import LOOKS, Html, Look, html
+from paralesn.report.scales import Scale, scale, short
+
+WIDTH = 400
+MARKERS = {
+    "circle": "M-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0 -7.2 0z",
+    "square": "M-3.3 -3.3h6.6v6.6h-6.6z",
+    "triangle": "M0 -4.3L4.2 3.2H-4.2z",
+    "diamond": "M0 -4.6L4.6 0L0 4.6L-4.6 0z",
+}
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What an axis shows."""
+
+    label: str
+    log: bool = False
+    margin: float = 0.05
+
+
+@dataclass(frozen=True)
+class Series:
+    """Points of one name, and what to say of each of them."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    tips: Sequence[str]
+    line: bool = True
+    look: Look | None = None  # that of its name
+    labels: Sequence[str] = field(default_factory=list)  # written beside points
+
+
+def classes(look: Look) -> str:
+    """Classes of the style sheet for a look."""
+    return f"c{look.color}" + (" deep" if look.deep else "")
+
+
+def mark(x: float, y: float, look: Look, tip: str) -> str:
+    """A marker."""
+    return (
+        f'<path class="pt" transform="translate({x:.2f} {y:.2f})" d="{MARKERS[look.marker]}">'
+        f"<title>{html(tip)}</title></path>"
+    )
+
+
+def swatch(look: Look) -> Html:
+    """A sample of a series for a legend."""
+    return Html(
+        f'<svg class="swatch {classes(look)}" viewBox="-12 -6 24 12" aria-hidden="true">'
+        f'<path class="ln" d="M-11 0H11"/><path class="pt" d="{MARKERS[look.marker]}"/></svg>'
+    )
+
+
+def svg(label: str, height: float, body: str, attributes: str = "", width: float = WIDTH) -> Html:
+    """The whole drawing, named for those who do not see it."""
+    return Html(
+        f'<svg class="chart" role="img" aria-label="{html(label)}" '
+        f'viewBox="0 0 {width:g} {height:g}" {attributes}>{body}</svg>'
+    )
+
+
+def xy(label: str, x: Axis, y: Axis, series: Sequence[Series], height: float = 270) -> Html:
+    """Lines or points over two axes."""
+    left, right, top, bottom = 46, WIDTH - 10, 12, height - 40
+    across = scale((p[0] for s in series for p in s.points), left, right, x.log, x.margin)
+    up = scale((p[1] for s in series for p in s.points), bottom, top, y.log, y.margin)
+    body = [
+        f'<rect class="pane" x="{left}" y="{top}" width="{right - left}" height="{bottom - top}"/>',
+        '<g class="ticks">' + _ticks(across, up) + "</g>",
+        f'<text class="axis" x="{(left + right) / 2}" y="{height - 6}">{html(x.label)}</text>',
+        f'<text class="axis" transform="translate(11 {(top + bottom) / 2}) rotate(-90)">'
+        f"{html(y.label)}</text>",
+        '<g class="marks">' + "".join(_series(s, across, up) for s in series) + "</g>",
+    ]
+    kind = {True: "log", False: "linear"}
+    zoom = (
+        f'data-zoom="{left} {top} {right} {bottom}" '
+        f'data-x="{kind[x.log]} {across.low!r} {across.high!r}" '
+        f'data-y="{kind[y.log]} {up.low!r} {up.high!r}"'
+    )
+    return svg(label, height, "".join(body), zoom)
+
+
+def _ticks(across: Scale, up: Scale) -> str:
+    parts = []
+    for value in across.ticks():
+        at = across(value)
+        parts.append(f'<path d="M{at:.1f} {up.end}V{up.start}"/>')
+        parts.append(f'<text x="{at:.1f}" y="{up.start + 14}">{short(value)}</text>')
+    for value in up.ticks():
+        at = up(value)
+        parts.append(f'<path d="M{across.start} {at:.1f}H{across.end}"/>')
+        parts.append(
+            f'<text class="y" x="{across.start - 5}" y="{at + 4:.1f}">{short(value)}</text>'
+        )
+    return "".join(parts)
+
+
+def _series(one: Series, across: Scale, up: Scale) -> str:
+    look = one.look or LOOKS.get(one.name, Look(1))
+    places = [(across(x), up(y)) for x, y in one.points]
+    points = " ".join(f"{x:.2f},{y:.2f}" for x, y in places)
+    body = f'<polyline class="ln" points="{points}"/>' if one.line and len(places) > 1 else ""
+    body += "".join(mark(*at, look, tip) for at, tip in zip(places, one.tips, strict=True))
+    for (x, y), text in zip(places, one.labels, strict=False):
+        # Beside the point, on the side where there is room.
+        side, gap = ("end", -9) if x > (across.start + across.end) / 2 else ("start", 9)
+        body += (
+            f'<text class="beside" text-anchor="{side}" data-gap="{gap}" x="{x + gap:.1f}" '
+            f'y="{y + 4:.1f}">{html(text)}</text>'
+        )
+    return f'<g class="series {classes(look)}" data-series="{html(one.name)}">{body}</g>'
+
+
+def dots(
+    label: str,
+    x: Axis,
+    rows: Mapping[str, Mapping[str, tuple[float, str]]],
+    middle: float | None = None,
+) -> Html:
+    """A row for each name, with a mark for each series at its value; `middle` is a line."""
+    left, right, top, step = 104, WIDTH - 12, 10, 21
+    bottom = top + step * len(rows)
+    values = [value for row in rows.values() for value, _ in row.values()]
+    across = scale([*values, *([] if middle is None else [middle])], left, right, x.log, x.margin)
+    body = ['<g class="ticks">']
+    for value in across.ticks(5):
+        at = across(value)
+        body.append(f'<path d="M{at:.1f} {top}V{bottom}"/>')
+        body.append(f'<text x="{at:.1f}" y="{bottom + 14}">{short(value)}</text>')
+    body.append("</g>")
+    if middle is not None:
+        body.append(f'<path class="middle" d="M{across(middle):.1f} {top}V{bottom}"/>')
+    by_series: dict[str, list[str]] = {}
+    for i, (name, row) in enumerate(rows.items()):
+        y = top + step * (i + 0.5)
+        body.append(f'<text class="row" x="{left - 8}" y="{y + 4}">{html(name)}</text>')
+        there = [across(value) for value, _ in row.values()]
+        body.append(f'<path class="span" d="M{min(there):.1f} {y}H{max(there):.1f}"/>')
+        for model, (value, tip) in row.items():
+            look = LOOKS.get(model, Look(1))
+            by_series.setdefault(model, []).append(mark(across(value), y, look, tip))
+    for model, marks in by_series.items():
+        look = LOOKS.get(model, Look(1))
+        body.append(
+            f'<g class="series {classes(look)}" data-series="{html(model)}">{"".join(marks)}</g>'
+        )
+    centre = (left + right) / 2
+    body.append(f'<text class="axis" x="{centre}" y="{bottom + 32}">{html(x.label)}</text>')
+    return svg(label, bottom + 38, "".join(body))
+
+
+@dataclass(frozen=True)
+class Box:
+    """The best, the quartiles and the number of some values."""
+
+    label: str
+    best: float
+    quartiles: tuple[float, float, float]
+    count: int
+
+
+def boxes(label: str, found: Sequence[Box], log: bool) -> Html:
+    """Quartiles and median of every value of a hyperparameter, and the best as a point."""
+    left, right, top, bottom, width = 40, 212, 8, 122, 220
+    up = scale((v for b in found for v in (b.best, *b.quartiles)), bottom, top, log, 0.06)
+    body = ['<g class="ticks">']
+    for value in up.ticks(4):
+        body.append(f'<path d="M{left} {up(value):.1f}H{right}"/>')
+        body.append(f'<text class="y" x="{left - 4}" y="{up(value) + 4:.1f}">{short(value)}</text>')
+    body.append("</g>")
+    step = (right - left) / len(found)
+    half = min(step * 0.32, 14)
+    turned = step < 30
+    for i, box in enumerate(found):
+        x = left + step * (i + 0.5)
+        first, median, third = box.quartiles
+        low, high = sorted((up(first), up(third)))
+        tip = (
+            f"{box.label}: best {box.best:.4g}, median {median:.4g}, quartiles {first:.4g} "
+            f"to {third:.4g}, {box.count} trials"
+        )
+        body.append(
+            f'<g class="series c1"><rect class="box" x="{x - half:.1f}" y="{low:.1f}" '
+            f'width="{2 * half:.1f}" height="{max(high - low, 1):.1f}"><title>{html(tip)}</title>'
+            f'</rect><path class="ln" d="M{x - half:.1f} {up(median):.1f}h{2 * half:.1f}"/>'
+            + mark(x, up(box.best), Look(1), tip)
+            + "</g>"
+        )
+        spot = f'x="{x:.1f}" y="{bottom + 14}"'
+        if turned:
+            spot = f'class="y" transform="translate({x + 4:.1f} {bottom + 10}) rotate(-45)"'
+        body.append(f'<g class="ticks"><text {spot}>{html(box.label)}</text></g>')
+    below = 14 + 4 * max(len(box.label) for box in found) if turned else 20
+    return svg(label, bottom + below, "".join(body), width=width)
+
+
+def ranks(
+    label: str,
+    names: Sequence[str],
+    values: Sequence[float],
+    cliques: Sequence[Sequence[str]],
+) -> Html:
+    """A critical-difference diagram: average ranks on a line, bars over what is not told apart."""
+    left, right, top, step = 138, WIDTH - 138, 30, 20
+    count = len(names)
+    across = Scale(1, count, left, right)
+    body = [f'<path class="scale" d="M{left} {top}H{right}"/><g class="ticks">']
+    for rank in range(1, count + 1):
+        at = across(rank)
+        body.append(f'<path class="scale" d="M{at:.1f} {top - 5}v5"/>')
+        body.append(f'<text x="{at:.1f}" y="{top - 10}">{rank}</text>')
+    body.append("</g>")
+    bars = top + 12
+    for i, clique in enumerate(cliques):
+        ends = [across(values[names.index(name)]) for name in (clique[0], clique[-1])]
+        y = bars + 9 * i
+        tip = "Not told apart: " + ", ".join(clique)
+        body.append(
+            f'<path class="clique" d="M{ends[0] - 4:.1f} {y}H{ends[1] + 4:.1f}">'
+            f"<title>{html(tip)}</title></path>"
+        )
+    first = bars + 9 * len(cliques) + 14
+    half = (count + 1) // 2
+    for i, (name, value) in enumerate(zip(names, values, strict=True)):
+        best_side = i < half
+        y = first + step * (i if best_side else count - 1 - i)
+        end, anchor, text = (left - 12, "end", -5) if best_side else (right + 12, "start", 5)
+        look = LOOKS.get(name, Look(1))
+        at = across(value)
+        body.append(
+            f'<g class="series {classes(look)}" data-series="{html(name)}">'
+            f'<path class="ln" d="M{at:.1f} {top}V{y}H{end}"/>'
+            + mark(at, top, look, f"{name}: average rank {value:.2f}")
+            + f'<text class="beside" text-anchor="{anchor}" x="{end + text}" y="{y + 4}">'
+            f'{html(name)} <tspan class="soft">{value:.2f}</tspan></text></g>'
+        )
+    return svg(label, first + step * half, "".join(body))

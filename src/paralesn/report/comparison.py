@@ -1,0 +1,173 @@
+"""Models compared over all benchmarks: trade-off of score and time, ranks, critical differences.
+
+Trade-off, as the paper defines it: a model's improvement over the ESN on every benchmark, in
+percent of the ESN's figure, averaged over benchmarks; the averages are mapped to [0, 1], 0 being
+the worst model and 1 the best. So once with scores and once with seconds of training.
+
+Critical differences, as `aeon.visualisation.plot_critical_difference` finds them: if Friedman's
+test sees no difference between the models at all, all are one clique. Otherwise each model is
+compared with those of a worse average rank by Wilcoxon's signed-rank test, one-sided, at a level
+divided by the number of models less one (Holm). A clique is a run of neighbours none of which is
+told apart from the first.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import friedmanchisquare, rankdata, wilcoxon
+
+from paralesn.experiments.catalogue import tasks
+from paralesn.experiments.files import save_figure
+
+LEVEL = 0.05
+LEAST_TASKS, LEAST_MODELS = 5, 3  # for tests to mean anything
+BASELINE = "ESN"
+Table = Mapping[tuple[str, str], float]  # a figure by task and model
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """Average improvements over the ESN, and what they are between the worst and the best."""
+
+    tasks: tuple[str, ...]
+    improvement: dict[str, float]
+    time_saved: dict[str, float]
+    score: dict[str, float]
+    speed: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Average ranks, best first, and which models cannot be told apart.
+
+    `p_values[i, j]` with i < j belongs to "model i does better than model j"; NaN elsewhere.
+    `friedman`, `p_values` and `cliques` are None where there is too little to test.
+    """
+
+    tasks: tuple[str, ...]
+    models: tuple[str, ...]
+    ranks: tuple[float, ...]
+    friedman: float | None
+    p_values: np.ndarray | None
+    cliques: tuple[tuple[str, ...], ...] | None
+
+
+def shared(found: Table, wanted: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
+    """Models of those wanted that have any figure, tasks that all of these have, other tasks."""
+    models = [model for model in wanted if any(name == model for _, name in found)]
+    there = [task for task in tasks() if any((task, model) in found for model in models)]
+    complete = [task for task in there if all((task, model) in found for model in models)]
+    return models, complete, [task for task in there if task not in complete]
+
+
+def trade_off(scores: Table, seconds: Table, wanted: Sequence[str]) -> TradeOff | None:
+    """Improvements over the ESN, or None where there is nothing to compare."""
+    models, over, _ = shared(scores, wanted)
+    if BASELINE not in models or len(models) < 2 or not over:
+        return None
+    better, faster = {}, {}
+    for model in models:
+        gains, saved = [], []
+        for task in over:
+            base, own = (tasks()[task].loss(scores[task, name]) for name in (BASELINE, model))
+            gains.append(100 * (base - own) / abs(base))
+            spent = seconds[task, model] / seconds[task, BASELINE]
+            saved.append(100 * (1 - spent))
+        better[model], faster[model] = float(np.mean(gains)), float(np.mean(saved))
+    return TradeOff(tuple(over), better, faster, _between(better), _between(faster))
+
+
+def _between(values: dict[str, float]) -> dict[str, float]:
+    low, high = min(values.values()), max(values.values())
+    return {
+        name: (value - low) / (high - low) if high > low else 1.0 for name, value in values.items()
+    }
+
+
+def ranking(scores: Table, wanted: Sequence[str]) -> Ranking | None:
+    """Average ranks and cliques, or None where there is nothing to rank."""
+    models, over, _ = shared(scores, wanted)
+    if len(models) < 2 or not over:
+        return None
+    losses = np.array([[tasks()[t].loss(scores[t, m]) for m in models] for t in over])
+    ranks = rankdata(losses, axis=1)
+    order = np.argsort(ranks.mean(axis=0), kind="stable")
+    names = tuple(models[i] for i in order)
+    average = tuple(float(rank) for rank in ranks.mean(axis=0)[order])
+    if len(over) < LEAST_TASKS or len(models) < LEAST_MODELS:
+        return Ranking(tuple(over), names, average, None, None, None)
+    losses = losses[:, order]
+    alike = (ranks == ranks[:, :1]).all()  # all models the same everywhere: Friedman has no answer
+    friedman = 1.0 if alike else float(friedmanchisquare(*losses.T).pvalue)
+    p_values = pairwise(losses)
+    cliques = (names,) if friedman >= LEVEL else _cliques(names, p_values)
+    return Ranking(tuple(over), names, average, friedman, p_values, cliques)
+
+
+def pairwise(losses: np.ndarray) -> np.ndarray:
+    """P-values (models, models) of "i has smaller losses than j", i < j; losses (tasks, models)."""
+    count = losses.shape[1]
+    found = np.full((count, count), np.nan)
+    for i in range(count):
+        for j in range(i + 1, count):
+            same = (losses[:, i] == losses[:, j]).all()
+            test = None if same else wilcoxon(losses[:, i], losses[:, j], alternative="less")
+            found[i, j] = 1.0 if test is None else float(test.pvalue)
+    return found
+
+
+def _cliques(names: tuple[str, ...], p_values: np.ndarray) -> tuple[tuple[str, ...], ...]:
+    """Runs of neighbours that the first is not told apart from, none within another."""
+    level, reach, found = LEVEL / (len(names) - 1), 0, []
+    for first in range(len(names)):
+        last = first
+        while last + 1 < len(names) and p_values[first, last + 1] > level:
+            last += 1
+        if last > max(first, reach):
+            found.append(names[first : last + 1])
+            reach = last
+    return tuple(found)
+
+
+def as_data(one: TradeOff | Ranking | None) -> dict[str, Any] | None:
+    """For scripts."""
+    if isinstance(one, TradeOff):
+        names = ("improvement", "time_saved", "score", "speed")
+        by_model = {m: {name: getattr(one, name)[m] for name in names} for m in one.score}
+        return {"tasks": list(one.tasks), "models": by_model}
+    if isinstance(one, Ranking):
+        pairs = {}
+        if one.p_values is not None:
+            for i, better in enumerate(one.models):
+                for j in range(i + 1, len(one.models)):
+                    pairs[f"{better} < {one.models[j]}"] = float(one.p_values[i, j])
+        return {
+            "tasks": list(one.tasks),
+            "average_ranks": dict(zip(one.models, one.ranks, strict=True)),
+            "friedman": one.friedman,
+            "wilcoxon": pairs,
+            "level": LEVEL,
+            "cliques": None if one.cliques is None else [list(c) for c in one.cliques],
+        }
+    return None
+
+
+def draw(scores: Table, wanted: Sequence[str], path: Path) -> None:
+    """Have aeon draw the critical-difference diagram, as PNG."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from aeon.visualisation import plot_critical_difference
+    from matplotlib import pyplot as plt
+
+    models, over, _ = shared(scores, wanted)
+    losses = np.array([[tasks()[t].loss(scores[t, m]) for m in models] for t in over])
+    room = {"width": 9, "textspace": 2.9}  # inches; names are long
+    figure, _axes = plot_critical_difference(losses, models, lower_better=True, alpha=LEVEL, **room)
+    try:
+        save_figure(figure, path)
+    finally:
+        plt.close(figure)

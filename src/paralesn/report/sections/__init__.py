@@ -1,0 +1,38 @@
+"""The sections of the page, in order; each makes itself from what is stored, or says what it lacks.
+
+To add one, write a function `Findings -> Section` in a file of its own, and name it here.
+"""
+
+from collections.abc import Callable
+
+from paralesn.report.parts import Findings, Section
+from paralesn.report.sections import (
+    compare,
+    longterm,
+    mnist,
+    overview,
+    race,
+    results,
+    scaling,
+    sensitivity,
+    setup,
+    times,
+    universality,
+)
+
+SECTIONS: tuple[Callable[[Findings], Section], ...] = (
+    overview.section,
+    compare.section,
+    results.regression,
+    results.variants,
+    results.classification,
+    mnist.section,
+    longterm.section,
+    race.section,
+    times.section,
+    scaling.section,
+    universality.section,
+    sensitivity.section,
+    setup.configurations,
+    setup.surroundings,
+)

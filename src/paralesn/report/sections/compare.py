@@ -1,0 +1,168 @@
+"""All benchmarks together: the trade-off of score and time, ranks, critical differences."""
+
+import numpy as np
+
+from paralesn.experiments.catalogue import models, published, tasks
+from paralesn.experiments.tables import MAIN
+from paralesn.report.charts import Axis, Series, ranks, xy
+from paralesn.report.comparison import (
+    LEAST_MODELS,
+    LEAST_TASKS,
+    LEVEL,
+    Ranking,
+    TradeOff,
+    as_data,
+    ranking,
+    shared,
+    trade_off,
+)
+from paralesn.report.parts import Figure, Findings, Html, Section, Table, html
+
+TITLE = "All benchmarks together"
+Scores = dict[tuple[str, str], float]
+
+
+def scores_of(found: Findings) -> Scores:
+    """Means by task and row."""
+    return {key: cell.mean for key, cell in found.cells.items()}
+
+
+def section(found: Findings) -> Section:
+    """The paper's overall comparison, redrawn."""
+    scores = scores_of(found)
+    seconds = {key: cell.seconds for key, cell in found.cells.items()}
+    exchange, main = trade_off(scores, seconds, MAIN), ranking(scores, MAIN)
+    if main is None:
+        text = "It needs tasks that at least two of the paper's four models were run on."
+        return Section("comparison", TITLE, missing=text)
+    every = ranking(scores, list(models()))
+    if every is not None and set(every.models) == set(main.models):
+        every = None
+    paper = ranking(_published(), MAIN)
+    parts: list[Figure | Table | Html] = []
+    if exchange is not None:
+        parts.append(_exchange(exchange))
+    parts.append(_ranks("Critical differences", main))
+    if every is not None:
+        parts.append(_ranks("Critical differences, every reservoir", every))
+    parts += [_table(main, paper), _tests(main), _left_out(scores)]
+    return Section(
+        "comparison",
+        TITLE,
+        lead=f"{len(main.tasks)} benchmarks: {', '.join(tasks()[t].title for t in main.tasks)}.",
+        parts=[part for part in parts if part],
+        data={
+            "trade_off": as_data(exchange),
+            "ranking": as_data(main),
+            "ranking_of_all_models": as_data(every),
+            "ranking_by_the_papers_figures": as_data(paper),
+        },
+    )
+
+
+def _published() -> Scores:
+    """What the paper prints for its four models."""
+    found = {(t, m): published(t, m) for t in tasks() for m in MAIN}
+    return {key: one.mean for key, one in found.items() if one is not None}
+
+
+def _exchange(one: TradeOff) -> Figure:
+    def tip(model: str) -> str:
+        return (
+            f"{model}: score {one.score[model]:.2f} ({one.improvement[model]:+.1f} % over the "
+            f"ESN), speed {one.speed[model]:.2f} ({one.time_saved[model]:+.1f} % of its time saved)"
+        )
+
+    series = [
+        Series(m, [(one.speed[m], one.score[m])], [tip(m)], line=False, labels=[m])
+        for m in one.score
+    ]
+    rows = [
+        [m, f"{one.score[m]:.3f}", f"{one.improvement[m]:+.1f} %", f"{one.speed[m]:.3f}",
+         f"{one.time_saved[m]:+.1f} %"]
+        for m in one.score
+    ]  # fmt: skip
+    columns = ["Model", "Score", "Improvement", "Speed", "Time saved"]
+    return Figure(
+        "Score against training time",
+        xy(
+            "Normalised score against normalised training time, one point for each model",
+            Axis("training time, 1 is the fastest", margin=0.08),
+            Axis("score, 1 is the best", margin=0.08),
+            series,
+        ),
+        "Improvement over the ESN on every benchmark, in percent of its error, accuracy or "
+        "seconds, averaged, and mapped so that the worst model has 0 and the best 1.",
+        legend=list(one.score),
+        data=Table("Trade-off", columns, rows),
+    )
+
+
+def _ranks(title: str, one: Ranking) -> Figure:
+    spoken = ", ".join(f"{m} {r:.2f}" for m, r in zip(one.models, one.ranks, strict=True))
+    return Figure(
+        title,
+        ranks(f"Average ranks, best first: {spoken}", one.models, one.ranks, one.cliques or ()),
+        "Average rank over the benchmarks, 1 is the best. " + _judgement(one),
+    )
+
+
+def _judgement(one: Ranking) -> str:
+    if one.friedman is None:
+        return (
+            f"No tests: they need {LEAST_TASKS} benchmarks and {LEAST_MODELS} models, there are "
+            f"{len(one.tasks)} and {len(one.models)}."
+        )
+    if one.friedman >= LEVEL:
+        return (
+            f"A bar joins models that are not told apart: here all, for Friedman's test sees no "
+            f"difference (p = {one.friedman:.2g})."
+        )
+    return (
+        f"A bar joins models that Wilcoxon's signed-rank test does not tell apart at {LEVEL:g}, "
+        f"corrected by Holm (Friedman's test: p = {one.friedman:.2g})."
+    )
+
+
+def _table(one: Ranking, paper: Ranking | None) -> Table:
+    theirs = dict(zip(paper.models, paper.ranks, strict=True)) if paper else {}
+    rows = [
+        [m, f"{rank:.2f}", f"{theirs[m]:.2f}" if m in theirs else "-"]
+        for m, rank in zip(one.models, one.ranks, strict=True)
+    ]
+    over = len(paper.tasks) if paper else 0
+    return Table(
+        "Average ranks",
+        ["Model", "Ours", "The paper's"],
+        rows,
+        narrow=True,
+        note=f"Ours over {len(one.tasks)} benchmarks, the paper's from the figures it prints, over "
+        f"{over}. 1 is the best.",
+    )
+
+
+def _tests(one: Ranking) -> Table | Html:
+    if one.p_values is None:
+        return Html("")
+    rows = []
+    for i, better in enumerate(one.models):
+        values = one.p_values[i]
+        rows.append([better, *("" if np.isnan(v) else f"{v:.3g}" for v in values)])
+    return Table(
+        "Wilcoxon's p-values",
+        ["does better than …", *one.models],
+        rows,
+        note=f"One-sided; a difference counts below {LEVEL / (len(one.models) - 1):.3g}, which is "
+        f"{LEVEL:g} over the number of models less one, if Friedman's test sees any.",
+        folded=True,
+    )
+
+
+def _left_out(scores: Scores) -> Html:
+    """Tasks that not all of the models were run on."""
+    there, _, other = shared(scores, MAIN)
+    if not other:
+        return Html("")
+    names = ", ".join(tasks()[task].title for task in other)
+    text = f"Left out, for not all of {', '.join(there)} are on record: {names}."
+    return Html(f'<p class="note">{html(text)}</p>')

@@ -1,0 +1,56 @@
+"""Long-term forecasts beside published ones."""
+
+from paralesn.experiments import longterm
+from paralesn.experiments.catalogue import tasks
+from paralesn.experiments.runs import identity
+from paralesn.report.parts import Findings, Html, Section, Table
+
+TITLE = "Long-term forecasting"
+
+
+def section(found: Findings) -> Section:
+    """Mean squared errors of ETT, every step up to the horizon."""
+    runs = {identity(run): run for run in found.stored.of_kind("long-term")}
+    if not runs:
+        return Section("long-term", TITLE, missing="`paralesn reproduce long-term` runs it.")
+    results = longterm.rows(_latest(list(runs.values())))
+    rivals = list(results[0]["published"])
+    rows = []
+    for one in results:
+        figures = {"": one["mean"], **one["published"]}
+        best = min(figures, key=lambda name: figures[name])
+        ours = f'<span class="ours">{one["mean"]:.4f}</span> <span class="std">±{one["std"]:.4f}'
+        rows.append(
+            [
+                tasks()[one["task"]].title,
+                Html(f"<td{_bold(best == '')}>{ours}</span></td>"),
+                f"{one['metrics']['mae']:.4f}",
+                f"{one['seconds']:.1f}",
+                *(_rival(one["published"][name], name == best) for name in rivals),
+            ]
+        )
+    table = Table(
+        f"Mean squared errors, horizon {longterm.HORIZON}, every step",
+        ["Set", "Ours, MSE", "Ours, MAE", "Seconds", *(f"{name}, MSE" for name in rivals)],
+        rows,
+        note="The best mean squared error of a row is bold. Rivals as they were published.",
+    )
+    lead = (
+        "By the protocol of that literature: all seven features, all steps, standardised values. A "
+        "linear reservoir that reads changes and is shared by the features."
+    )
+    return Section("long-term", TITLE, lead, [table], data=results)
+
+
+def _latest(runs: list[dict]) -> list[dict]:
+    """Runs of the configuration of each set that was recorded last."""
+    last = {run["task"]: (run["configuration"], run["alpha"]) for run in runs}
+    return [run for run in runs if (run["configuration"], run["alpha"]) == last[run["task"]]]
+
+
+def _bold(yes: bool) -> str:
+    return ' class="best"' if yes else ""
+
+
+def _rival(value: float, best: bool) -> Html:
+    return Html(f'<td{_bold(best)}><span class="ours">{value:.3f}</span></td>')

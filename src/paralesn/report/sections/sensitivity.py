@@ -1,0 +1,61 @@
+"""What each hyperparameter does to the error: from `paralesn sensitivity`."""
+
+from typing import Any
+
+from paralesn.experiments.catalogue import models, tasks
+from paralesn.report.charts import Box, boxes
+from paralesn.report.parts import Figure, Findings, Html, Section, Table, html
+
+TITLE = "Sensitivity to hyperparameters"
+
+
+def section(found: Findings) -> Section:
+    """Boxes of the validation metric by value, one figure for each study."""
+    there = found.stored.of_experiment("sensitivity")
+    if not there:
+        text = (
+            "`paralesn search narma10` followed by `paralesn sensitivity narma10` shows it for one "
+            "task."
+        )
+        return Section("sensitivity", TITLE, missing=text)
+    studies = {(one["task"], one["model"], one["space"]): one for one in there}
+    return Section(
+        "sensitivity",
+        TITLE,
+        lead="The validation metric of the trials of a search, by the value of one hyperparameter; "
+        "the others vary freely. In brackets how much of the variance of the ranks it explains "
+        "alone.",
+        parts=[_figure(studies[key]) for key in sorted(studies, key=_order)],
+        data=there,
+    )
+
+
+def _order(study: tuple[str, str, str]) -> tuple[int, int, str]:
+    """The catalogue's."""
+    return list(tasks()).index(study[0]), list(models()).index(study[1]), study[2]
+
+
+def _figure(one: dict[str, Any]) -> Figure:
+    task = tasks()[one["task"]]
+    title = f"{one['model']} on {task.title}, {one['space']} space"
+    panels, rows = [], []
+    for effect in one["effects"]:
+        found = [
+            Box(v["value"], v["best"], tuple(v["quartiles"]), v["trials"]) for v in effect["values"]
+        ]
+        name = f"{effect['name']} ({effect['share']:.0%})"
+        # Errors span powers of ten; a capacity or an accuracy does not.
+        log = task.better == "lower" and all(min(b.best, *b.quartiles) > 0 for b in found)
+        drawing = boxes(f"{title}: {task.title} by {effect['name']}", found, log)
+        panels.append(f"<div><h4>{html(name)}</h4>{drawing}</div>")
+        for box in found:
+            rows.append([name, box.label, box.count, f"{box.best:.4g}", f"{box.quartiles[1]:.4g}"])
+    columns = ["Hyperparameter", "Value", "Trials", "Best", "Median"]
+    way = "highest" if task.better == "higher" else "lowest"
+    return Figure(
+        title,
+        Html(f'<div class="small-multiples">{"".join(panels)}</div>'),
+        f"{one['trials']} trials. Boxes are quartiles, lines medians, points the {way} value.",
+        data=Table(title, columns, rows),
+        wide=True,
+    )

@@ -1,0 +1,89 @@
+"""What was run and where: configurations, versions, machines, files."""
+
+from itertools import product
+from typing import Any
+
+from paralesn.experiments.catalogue import models, tasks
+from paralesn.experiments.records import Record
+from paralesn.report.chosen import PAPER, rows
+from paralesn.report.parts import Findings, Section, Table
+
+
+def configurations(found: Findings) -> Section:
+    """Hyperparameters of every row of the tables."""
+    title = "Configurations"
+    chosen: dict[tuple[str, str], list[Record]] = {}
+    for row, run in rows(found.stored.runs):
+        chosen.setdefault((row, run["task"]), []).append(run)
+    if not chosen:
+        return Section("configurations", title, missing="They come with the runs.")
+    shown = []
+    for model in models():
+        lines = []
+        for task, row in product(tasks().values(), (model, model + PAPER)):
+            runs = chosen.get((row, task.name))
+            if runs and not (row.endswith(PAPER) and _same(chosen, row, task.name)):
+                one = runs[0]
+                alpha = "" if one["alpha"] is None else f"{one['alpha']:.3g}"
+                lines.append(
+                    [task.title, one["space"], one["units"], len(runs), alpha,
+                     _words(one["configuration"])]
+                )  # fmt: skip
+        if lines:
+            columns = ["Task", "Space", "Units", "Seeds", "Penalty", "Hyperparameters"]
+            shown.append(Table(model, columns, lines, text=(1, 5), folded=True))
+    data = [
+        {"row": row, "seeds": len(runs)}
+        | {n: runs[0].get(n) for n in ("task", "space", "units", "alpha", "configuration")}
+        for (row, _), runs in chosen.items()
+    ]
+    lead = (
+        "As recorded with the runs. Where several configurations of a model are on record, the one "
+        "that did best on validation data counts."
+    )
+    return Section("configurations", title, lead, shown, data=data)
+
+
+def _same(chosen: dict[tuple[str, str], list[Record]], row: str, task: str) -> bool:
+    """Whether the model's own row is that of the paper's space."""
+    return chosen[row.removesuffix(PAPER), task][0]["space"] == "paper"
+
+
+def _words(configuration: dict[str, Any]) -> str:
+    """Hyperparameters as text."""
+    return ", ".join(f"{name} {_short(value)}" for name, value in configuration.items())
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"({_words(value)})"
+    if isinstance(value, (list, tuple)):
+        return " to ".join(map(_short, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.5g}" if isinstance(value, float) else str(value)
+
+
+def surroundings(found: Findings) -> Section:
+    """Versions, machines and files."""
+    rows = []
+    for around, count in found.stored.surroundings():
+        machine = around["machine"] or {}
+        rows.append(
+            [
+                f"{count:,}",
+                ", ".join(f"{name} {version}" for name, version in around["versions"].items()),
+                f"{machine.get('system', '?')}, {machine.get('processor', '?')}, "
+                f"{machine.get('cores', '?')} cores",
+            ]
+        )
+    files = [[file.name, str(file.parent)] for file in found.stored.files]
+    return Section(
+        "surroundings",
+        "Versions and machine",
+        parts=[
+            Table("Where records were made", ["Records", "Versions", "Machine"], rows, text=(1, 2)),
+            Table("Files read", ["File", "Folder"], files, text=(1,)),
+        ],
+        data=[around | {"records": count} for around, count in found.stored.surroundings()],
+    )

@@ -1,0 +1,67 @@
+"""Seconds of training, by task and model."""
+
+from paralesn.experiments.catalogue import Task, models, tasks
+from paralesn.experiments.tables import Cell
+from paralesn.report.charts import Axis, dots
+from paralesn.report.parts import Figure, Findings, Section, Table
+
+TITLE = "Training times"
+_GROUPS = {
+    "memory": "Memory-based tasks",
+    "forecasting": "Forecasting",
+    "classification": "Classification",
+    "mnist": "Sequential MNIST",
+}
+Cells = dict[str, Cell]  # by model
+
+
+def section(found: Findings) -> Section:
+    """The paper's figure of training times, a panel for each group of tasks."""
+    by_task: dict[str, Cells] = {}
+    for (task, row), cell in found.cells.items():
+        if row in models():
+            by_task.setdefault(task, {})[row] = cell
+    if not by_task:
+        return Section("times", TITLE, missing="`paralesn reproduce` measures them.")
+    panels = {
+        group: [task for task in tasks().values() if task.group == group and task.name in by_task]
+        for group in _GROUPS
+    }
+    return Section(
+        "times",
+        TITLE,
+        lead="Medians over seeds of the seconds from the input to the trained readout, on the "
+        "machine named below. Runs that shared it with others took longer, and configurations "
+        "differ, in the number of layers above all.",
+        parts=[_panel(_GROUPS[group], there, by_task) for group, there in panels.items() if there],
+        data={
+            task: {model: cell.seconds for model, cell in cells.items()}
+            for task, cells in by_task.items()
+        },
+    )
+
+
+def _panel(title: str, there: list[Task], by_task: dict[str, Cells]) -> Figure:
+    names = [m for m in models() if any(m in by_task[task.name] for task in there)]
+    rows = {
+        task.title: {
+            model: (cell.seconds, f"{model} on {task.title}: {cell.seconds:.3g} s")
+            for model, cell in by_task[task.name].items()
+        }
+        for task in there
+    }
+    lines = [[task.title, *(_text(by_task[task.name], m) for m in names)] for task in there]
+    return Figure(
+        title,
+        dots(f"Seconds of training, {title}", Axis("seconds of training", log=True), rows),
+        f"{there[0].units:,} units.",
+        legend=names,
+        data=Table("Seconds (ratio to the ESN's)", ["Task", *names], lines),
+    )
+
+
+def _text(cells: Cells, model: str) -> str:
+    if model not in cells:
+        return "-"
+    seconds = cells[model].seconds
+    return f"{seconds:.3g}" + (f" ({seconds / cells['ESN'].seconds:.2f})" if "ESN" in cells else "")

@@ -1,0 +1,132 @@
+"""Records as commands would have left them, with figures drawn at random: nothing is run."""
+
+import json
+from functools import cache
+
+import numpy as np
+
+from paralesn.experiments import catalogue, files, records, runs, tuned
+from paralesn.experiments.complexity import BY_LENGTH, BY_SIZE, MODELS
+from paralesn.experiments.tables import MAIN
+
+SURROUNDINGS = {
+    "versions": {"python": "3.12.0", "paralesn": "0.1.0"},
+    "machine": {"system": "Linux", "processor": "x86_64", "cores": 2},
+}
+
+
+def run(chosen, seed, value, seconds=1.0):
+    """A run of a chosen configuration, as recorded."""
+    (wanted,) = (one for one in runs.plan([chosen], seed + 1) if one["seed"] == seed)
+    metric = "accuracy" if wanted["kind"] != "regression" else "nrmse"
+    more = {"parameters": 256, "metric": metric, "metrics": {metric: value}, "seconds": seconds}
+    if wanted["kind"] == "mnist":
+        more |= {"trained": 155_000, "timing": {"total": 2 * seconds}}
+    return wanted | more | SURROUNDINGS
+
+
+@cache
+def regression(seeds=3):
+    """Runs of the paper's four models on all regression tasks, in both spaces."""
+    rng = np.random.default_rng(0)
+    found = []
+    for task in catalogue.tasks_of("regression"):
+        scale = catalogue.tasks()[task].scale
+        for model in MAIN:
+            for space in ("paper", "extended"):
+                chosen = tuned.shipped(task, model, space)
+                for seed in range(seeds) if chosen is not None else ():
+                    value = scale * rng.uniform(1, 9)
+                    found.append(run(chosen, seed, float(value), float(rng.uniform(0.01, 10))))
+    return found
+
+
+def complexity():
+    """What `paralesn complexity` writes."""
+    found = [
+        {"kind": "parameters", "model": name, "units": 1024, "parameters": 1000 + i}
+        for i, name in enumerate(MODELS)
+    ]
+    for i, name in enumerate(BY_LENGTH):
+        found += [
+            {"kind": "length", "model": name, "units": 128, "steps": T, "seconds": [T * (i + 1e-6)]}
+            for T in (100, 1000, 10_000)
+        ]
+    for i, name in enumerate(BY_SIZE):
+        found += [
+            {"kind": "size", "model": name, "units": N, "seconds_per_step": [N * 1e-9 * (i + 1)],
+             "peak_bytes": N * 100.0}
+            for N in (128, 512, 2048)
+        ]  # fmt: skip
+    full = {"units": 4096, "matrix_bytes": 8 * 4096**2, "limit_bytes": 10**8, "out_of_memory": True}
+    found.append({"kind": "matrix", "model": "ESN", **full})
+    return {"experiment": "complexity", "rounds": 3, "measurements": found, **SURROUNDINGS}
+
+
+def sensitivity():
+    """What `paralesn sensitivity` writes."""
+    values = [
+        {"value": str(v), "trials": 9, "best": 0.1 * v, "quartiles": [0.2 * v, 0.3 * v, 0.4 * v]}
+        for v in (1, 2, 3)
+    ]
+    return {
+        "experiment": "sensitivity", "task": "narma10", "model": "ParalESN", "space": "paper",
+        "trials": 27, "effects": [{"name": "tau", "share": 0.4, "values": values}], **SURROUNDINGS,
+    }  # fmt: skip
+
+
+def race():
+    """What `paralesn race` writes."""
+    settings = {
+        "seconds": 9.0,
+        "train": 500,
+        "validation": 100,
+        "test": 50,
+        "seed": 0,
+        "threads": 2,
+    }
+    return [
+        {"kind": "race", "task": "smnist", "model": model, "settings": settings, "accuracy": top,
+         "points": [[1.0, top / 2], [5.0, top]], "seconds": 6.0, "parameters": 1234,
+         "configuration": "as it is", **SURROUNDINGS}
+        for model, top in (("ParalESN", 0.9), ("LSTM", 0.4))
+    ]  # fmt: skip
+
+
+def write(folder, found, name="records.jsonl"):
+    """Put runs on record."""
+    for one in found:
+        records.append(folder / name, one)
+
+
+def write_all(folder):
+    """Every kind of record that a report knows."""
+    mnist = tuned.shipped("smnist", "ParalESN", "extended")
+    write(folder / "results", [*regression(), *(run(mnist, s, 0.97 + 0.001 * s) for s in range(3))])
+    long_term = {
+        "kind": "long-term", "model": "ReservoirForecaster", "alpha": 1.0, "seconds": 5.0,
+        "configuration": {"units": 256}, "metric": "mse", **SURROUNDINGS,
+    }  # fmt: skip
+    write(
+        folder / "results",
+        [
+            {**long_term, "task": "etth1", "seed": seed, "metrics": {"mse": 0.4, "mae": 0.3}}
+            for seed in range(2)
+        ],
+    )
+    write(folder / "race", race(), "race.jsonl")
+    errors = [
+        {"units": units, "seed": 0, "linear": 0.9, "perceptron": 1 / units, "formula": 0.1 / units}
+        for units in (2, 8, 32)
+    ]
+    universality = {"experiment": "universality", "settings": {"seeds": 1}, "results": errors}
+    for name, record in (
+        ("complexity", complexity()),
+        ("sensitivity", sensitivity()),
+        ("universality", universality | SURROUNDINGS),
+    ):
+        files.save_json(record, folder / name / f"{name}.json")
+    (folder / "results" / "results.json").write_text(json.dumps([{"task": "not a record"}]))
+    return [
+        folder / name for name in ("results", "race", "complexity", "sensitivity", "universality")
+    ]
