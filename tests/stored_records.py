@@ -114,6 +114,12 @@ def write_all(folder):
             for seed in range(2)
         ],
     )
+    archive = {
+        "kind": "ucr", "task": "FordA", "model": "ReservoirClassifier", "configuration": {},
+        "seed": 0, "metric": "accuracy", "metrics": {"accuracy": 0.9712}, "seconds": 4.0,
+        "timing": {"total": 5.5}, "sizes": [3601, 1320, 500, 2], **SURROUNDINGS,
+    }  # fmt: skip
+    write(folder / "results", [archive])
     write(folder / "race", race(), "race.jsonl")
     errors = [
         {"units": units, "seed": 0, "linear": 0.9, "perceptron": 1 / units, "formula": 0.1 / units}

@@ -17,8 +17,8 @@ from paralesn.cli import app
 from paralesn.experiments import reproduce, tables, tuned
 from paralesn.experiments.search import Tuned
 from paralesn.report import build, chosen, comparison, scales, stored
-from paralesn.report.parts import Html, html
-from paralesn.report.sections import SECTIONS
+from paralesn.report.parts import Findings, Html, html
+from paralesn.report.sections import SECTIONS, archive
 
 CHOSEN = tuned.shipped("narma10", "ParalESN", "extended")
 PAPER = tuned.shipped("narma10", "ParalESN", "paper")
@@ -402,3 +402,16 @@ def test_nothing_to_report_is_an_error_that_says_what_to_do(tmp_path):
     )
     assert done.returncode == 3
     assert "absent" in done.stderr
+
+
+def test_the_archive_stands_beside_its_rivals(tmp_path, monkeypatch):
+    monkeypatch.delenv("PARALESN_DATA", raising=False)  # the rivals that come with the package
+    made.write_all(tmp_path)
+    found = archive.section(Findings(stored.load([tmp_path / "results"])))
+    accuracies, ahead = found.parts
+    assert accuracies.rows[0][0] == "FordA"
+    assert 'class="best"' in accuracies.rows[0][1]
+    assert "0.9712" in accuracies.rows[0][1]
+    assert ahead.rows[0][:4] == ["MiniROCKET", "1", "0.9712", "0.9485"]
+    assert found.data["rivals"]["QUANT"]["better"] == 1
+    assert archive.section(Findings(stored.Stored())).missing

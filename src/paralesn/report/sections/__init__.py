@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from paralesn.report.parts import Findings, Section
 from paralesn.report.sections import (
+    archive,
     compare,
     longterm,
     mnist,
@@ -27,6 +28,7 @@ SECTIONS: tuple[Callable[[Findings], Section], ...] = (
     results.variants,
     results.classification,
     mnist.section,
+    archive.section,
     longterm.section,
     race.section,
     times.section,
