@@ -9,7 +9,7 @@ import matplotlib
 
 matplotlib.use("agg")
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE / "_ext"))
+sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent)]
 
 import real_data  # noqa: E402
 
@@ -25,6 +25,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
+    "benchmark_tables",
     "command_line",
     "mathml",
     "public_members",

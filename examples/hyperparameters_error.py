@@ -15,8 +15,8 @@ import paralesn as pe
 from paralesn import datasets
 
 pi, seeds = np.pi, range(3)
-base = {"units": 64, "rho": (0.4, 0.9), "theta": (0, pi), "tau": 0.8, "bias_scale": 0.5,
-        "mix_scale": 1.0, "mix_bias_scale": 0.1, "input_scale": 1.0}  # fmt: skip
+base = {"units": 64, "rho": (0.4, 0.9), "theta": (0, pi / 2), "tau": 0.5, "mix_scale": 1.0,
+        "mix_size": 3, "input_scale": 1.0, "bias_scale": 0.1}  # fmt: skip
 sweeps = {
     "rho (largest)": ("rho", [(0.4, r) for r in (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.995)]),
     "theta (largest, over pi)": ("theta", [(0, a * pi) for a in (0.05, 0.125, 0.25, 0.5, 1, 2)]),
@@ -55,7 +55,7 @@ for plot, (label, (name, values)) in zip(axes.flat, sweeps.items(), strict=True)
         plot.plot(x, np.median(found, axis=1), "o-", color=color, markersize=3, label=task)
         best = int(np.median(found, axis=1).argmin())
         print(f"{task:8s} {label:25s} best at {x[best]:<6g} NRMSE {np.median(found[best]):.4f}")
-    plot.axvline(shown(name, base.get(name, 3)), color="0.5", linestyle=":", linewidth=0.9)
+    plot.axvline(shown(name, base[name]), color="0.5", linestyle=":", linewidth=0.9)
     plot.set(xlabel=label, yscale="log")
     if name in ("mix_scale", "input_scale", "units", "tau"):
         plot.set_xscale("log")
