@@ -70,7 +70,7 @@ def test_a_wrong_example_would_be_noticed(tmp_path):
     with pytest.raises(AssertionError, match="Expected"):
         run_python(">>> 1 + 1\n3\n", {}, "page")
     with pytest.raises(AssertionError):
-        run_shell("paralesn no-such-command", tmp_path)
+        run_shell("false | true", tmp_path)
 
 
 # -- the reference -------------------------------------------------------------------------------
