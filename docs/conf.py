@@ -80,6 +80,6 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "matplotlib_animations": False,
     "show_signature": False,
-    "min_reported_time": 0,
+    "write_computation_times": False,  # pages that would load scripts from elsewhere
     "plot_gallery": os.environ.get("PARALESN_DOCS_EXAMPLES", "run") != "skip",
 }

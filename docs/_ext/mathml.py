@@ -1,5 +1,6 @@
 """Equations as MathML, which browsers draw themselves: no script, no font, no network."""
 
+import re
 from typing import Any
 
 from docutils import nodes
@@ -9,11 +10,14 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 _LOG = logging.getLogger(__name__)
+_ACCENT = re.compile(r"(\\bar\\[A-Za-z]+)(?=[_^])")  # an index of its own would land below it
 
 
 def _mathml(node: nodes.Element, equation: str, as_block: bool = False) -> str:
+    equation = equation.replace(r"\dots", r"\ldots")
+    equation = _ACCENT.sub(r"{\1}", equation)
     try:
-        return tex2mathml(equation.replace(r"\dots", r"\ldots"), as_block=as_block)
+        return tex2mathml(equation, as_block=as_block)
     except MathError as error:
         _LOG.warning("equation cannot be drawn: %s in %r", error, equation, location=node)
         return ""
