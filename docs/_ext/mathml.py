@@ -10,12 +10,12 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 _LOG = logging.getLogger(__name__)
-_ACCENT = re.compile(r"(\\bar\\[A-Za-z]+)(?=[_^])")  # an index of its own would land below it
+_ACCENT = re.compile(r"\\bar(\\[A-Za-z]+_\w)")  # an index outside the bar would land below it
 
 
 def _mathml(node: nodes.Element, equation: str, as_block: bool = False) -> str:
     equation = equation.replace(r"\dots", r"\ldots")
-    equation = _ACCENT.sub(r"{\1}", equation)
+    equation = _ACCENT.sub(r"\\bar{\1}", equation)
     try:
         return tex2mathml(equation, as_block=as_block)
     except MathError as error:
