@@ -2,7 +2,7 @@
 PYTHON ?= python3
 PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 .DELETE_ON_ERROR:
-.PHONY: demo reproduce test check bench clean
+.PHONY: demo reproduce test check bench docs clean
 
 demo: .venv/installed
 	.venv/bin/paralesn demo
@@ -22,7 +22,14 @@ check: .venv/browser
 	.venv/bin/pytest
 
 bench: .venv/bench
-	.venv/bin/python -m benchmarks
+	PARALESN_FIGURES=docs/benchmarks .venv/bin/python -m benchmarks --save docs/benchmarks
+
+# Examples of the gallery run while the site is built, those of other pages by the tests.
+docs: .venv/docs
+	rm -rf docs/api/generated  # pages of names that are gone would be errors
+	.venv/bin/sphinx-build -W --keep-going -b html docs docs/_build/html
+	.venv/bin/pytest tests/test_docs.py
+	@echo "open docs/_build/html/index.html"
 
 # A stamp is touched only after pip succeeded, so an interrupted installation is taken up again.
 .venv/installed: pyproject.toml constraints.txt
@@ -41,6 +48,11 @@ bench: .venv/bench
 	$(PIP) -e ".[all,dev,bench]"
 	@touch $@
 
+.venv/docs: .venv/installed
+	$(PIP) -e ".[all,dev,docs]"
+	@touch $@
+
 clean:
+	rm -rf docs/_build docs/gallery docs/api/generated docs/api/commands.md
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

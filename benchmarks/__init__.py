@@ -1,1 +1,13 @@
-"""Measured claims. ``make bench`` prints them; every one is a ratio to a rival in the same run."""
+"""Benchmarks: every claim measured beside its rivals in the same run."""
+
+SUITES = {
+    "core": "Speed and memory of the ParalESN reservoir",
+    "torch_scan": "Speed of the scan in PyTorch",
+    "reservoirs": "Speed of the other reservoirs",
+    "readouts": "Speed of the ridge readout",
+    "estimators": "Speed of whole fits, of pooling and of the closed loop",
+    "chaos": "How long closed-loop forecasts stay valid",
+    "features": "Speed and memory of features of whole datasets",
+    "defaults": "Accuracy without any choice of hyperparameters, on real data",
+    "classifiers": "Accuracy against time, beside MiniRocket, MultiRocket and Hydra",
+}

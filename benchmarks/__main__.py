@@ -1,34 +1,59 @@
-"""``python -m benchmarks [name …]``: run some or all and print their tables."""
+"""``python -m benchmarks [name …] [--save FOLDER]``: run some or all and print their tables."""
 
+import argparse
+import os
 import platform
-import sys
+from datetime import date
 from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 
 import numba
 from rich.console import Console
 
-NAMES = (
-    "core", "torch_scan", "reservoirs", "readouts", "estimators", "chaos", "features", "defaults",
-    "classifiers",
-)  # fmt: skip
+from benchmarks import SUITES
+from benchmarks.timing import Report
+from paralesn.experiments.files import replacing
+
+PACKAGES = ("paralesn", "numpy", "numba", "scikit-learn", "reservoirpy", "torch", "jax")
+WIDE = 160  # columns of a saved table
 
 
 def main() -> None:
     """Run the benchmarks named on the command line, or all of them."""
-    names = sys.argv[1:] or NAMES
-    unknown = [name for name in names if name not in NAMES]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    parser.add_argument("names", nargs="*", metavar="name", help=", ".join(SUITES))
+    parser.add_argument("--save", type=Path, metavar="FOLDER", help="write NAME.txt there, too")
+    arguments = parser.parse_args()
+    unknown = [name for name in arguments.names if name not in SUITES]
     if unknown:
-        sys.exit(f"unknown benchmark {unknown[0]!r}: choose among {', '.join(NAMES)}")
-    packages = ("paralesn", "numpy", "numba", "scikit-learn", "reservoirpy", "torch", "jax")
-    console = Console()
-    console.print(
-        f"Python {platform.python_version()} on {platform.machine()}, "
-        f"{numba.config.NUMBA_NUM_THREADS} cores; "
-        + ", ".join(f"{name} {version(name)}" for name in packages)
+        parser.error(f"unknown benchmark {unknown[0]!r}: choose among {', '.join(SUITES)}")
+    Console().print(_where())
+    for name in arguments.names or SUITES:
+        where = _where()
+        report = import_module(f"benchmarks.{name}").run()
+        report.show(Console())
+        if arguments.save is not None:
+            save(report, where, arguments.save / f"{name}.txt")
+
+
+def save(report: Report, where: str, path: Path) -> None:
+    """Write a table as it is printed, and where it was measured."""
+    with replacing(path) as unfinished, unfinished.open("w", encoding="utf-8") as file:
+        console = Console(file=file, width=WIDE, color_system=None)
+        console.print(where)
+        report.show(console)
+
+
+def _where() -> str:
+    """The day, the machine, how busy it is, and what computes."""
+    busy = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    return (
+        f"{date.today()}: Python {platform.python_version()} on {platform.machine()}, "
+        f"{numba.config.NUMBA_NUM_THREADS} cores{busy}; "
+        + ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     )
-    for name in names:
-        import_module(f"benchmarks.{name}").run().show()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -56,7 +56,7 @@ class Report:
         """Add a line without a number."""
         self.rows.append((claim, "", text, "", ""))
 
-    def show(self) -> None:
+    def show(self, console: Console) -> None:
         """Print the table."""
         table = Table(title=self.title, title_justify="left")
         for column, justify in (("claim", "left"), ("measured", "right"), ("detail", "left"),
@@ -64,7 +64,6 @@ class Report:
             table.add_column(column, justify=justify)  # type: ignore[arg-type]
         for row in self.rows:
             table.add_row(*row, style="red" if row[-1] == "NO" else "")
-        console = Console()
         console.print(table)
 
 
