@@ -21,7 +21,7 @@ PAGES = sorted(
 )
 FENCE = re.compile(r"^```(pycon|sh|python|console)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
-NEEDS = {"start": "pandas matplotlib", "from-reservoirpy": "reservoirpy"}
+NEEDS = {"start": "pandas matplotlib", "from-reservoirpy": "reservoirpy", "pytorch": "torch"}
 
 
 def blocks(page):
@@ -105,6 +105,7 @@ def test_metrics_operators_and_aeon_are_in_the_reference():
         operator.__name__ for operator in pe.operators.OPERATORS
     }
     assert found["paralesn.aeon"] == {"ParalESNClassifier"}
+    assert found["paralesn.torch"] == {"ParalESNBlock"}
 
 
 # -- commands ------------------------------------------------------------------------------------
