@@ -1,4 +1,4 @@
-"""Small photographs in shades of grey, read pixel by pixel: the image task of the Long Range Arena."""
+"""Small photographs in grey, read pixel by pixel: the image task of the Long Range Arena."""
 
 import io
 import pickle
@@ -68,7 +68,13 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
                 arrays = {name: stored[name] for name in _ARRAYS}
         else:
             arrays = _of_archive(content)
-    except (KeyError, ValueError, tarfile.TarError, zipfile.BadZipFile, pickle.PickleError) as error:
+    except (
+        KeyError,
+        ValueError,
+        tarfile.TarError,
+        zipfile.BadZipFile,
+        pickle.PickleError,
+    ) as error:
         raise DamagedFileError(f"{path} is damaged: {error}") from error
     for part in _BATCHES:
         x, y = arrays[f"x_{part}"], arrays[f"y_{part}"]

@@ -119,7 +119,11 @@ def listops(
     >>> expressions, values = listops(1, seed=1, lengths=(4, 12))
     >>> " ".join(TOKENS[token] for token in expressions[0]), int(values[0])
     """
-    count, split, first = whole("count", count, 1), whole("split", split, 0), whole("first", first, 0)
+    count, split, first = (
+        whole("count", count, 1),
+        whole("split", split, 0),
+        whole("first", first, 0),
+    )
     shortest, longest = whole("lengths[0]", lengths[0], 1), whole("lengths[1]", lengths[1], 6)
     if longest < shortest + 2 or whole("depth", depth, 2) < 2:
         raise ValueError(f"lengths must leave room for a length between them, got {lengths!r}")
@@ -128,22 +132,18 @@ def listops(
         here = min(1024, count - begin)
         tokens, sizes = np.zeros((here, longest - 1), np.uint8), np.zeros(here, np.int64)
         part = values[begin : begin + here]
-        _expressions(
-            number % 2**63, split, first + begin, tokens, sizes, part, shortest, depth
-        )
+        _expressions(number % 2**63, split, first + begin, tokens, sizes, part, shortest, depth)
         found += [row[:size].copy() for row, size in zip(tokens, sizes, strict=True)]
     return found, values
 
 
-def load_listops(seed: int | None = 0, download: bool = True) -> ClassificationDataset:
+def load_listops(seed: int | None = 0) -> ClassificationDataset:
     """ListOps with the sizes of the Long Range Arena: 98 000 cases to train on, 2 000 to test.
 
     Parameters
     ----------
     seed : int or None
         Decides what is drawn.
-    download : ignored
-        There is nothing to download.
 
     Returns
     -------

@@ -165,7 +165,11 @@ def pathfinder(
     labels : int64 array (count,)
         1 where the discs end one contour.
     """
-    count, split, first = whole("count", count, 1), whole("split", split, 0), whole("first", first, 0)
+    count, split, first = (
+        whole("count", count, 1),
+        whole("split", split, 0),
+        whole("first", first, 0),
+    )
     dashes, distractors = whole("dashes", dashes, 2), whole("distractors", distractors, 0)
     if dashes > 7 or distractors > 6:
         raise ValueError(
@@ -180,15 +184,13 @@ def pathfinder(
     return images, labels
 
 
-def load_pathfinder(seed: int | None = 0, download: bool = True) -> ClassificationDataset:
+def load_pathfinder(seed: int | None = 0) -> ClassificationDataset:
     """PathFinder of our own, with the sizes of the Long Range Arena.
 
     Parameters
     ----------
     seed : int or None
         Decides what is drawn.
-    download : ignored
-        There is nothing to download.
 
     Returns
     -------

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from paralesn.experiments import classify, evaluate, longterm, records, workers
+from paralesn.experiments import classify, evaluate, longterm, lra, records, workers
 from paralesn.experiments.catalogue import models, tasks
 from paralesn.experiments.records import Record
 from paralesn.experiments.search import Tuned
@@ -42,6 +42,8 @@ def plan(chosen: Sequence[Tuned], seeds: int, country: str | None = None) -> lis
         }
         if kind == "mnist":  # read out by a perceptron, which has no such penalty
             run |= {"alpha": None, "readout": classify.settings(one.space)}
+        if kind == "lra":
+            run |= {"alpha": None, "readout": lra.settings(one.task)}
         if kind != "regression" and country is not None:
             run["country"] = country
         wanted += [run | {"seed": seed} for seed in range(seeds)]
@@ -69,6 +71,8 @@ KINDS: dict[str, Callable[[Record], Record]] = {
     "regression": _regression,
     "classification": classify.measure,
     "mnist": classify.measure,
+    "lra": lra.measure,
+    "lra trial": lra.validate,
     "long-term": longterm.measure,
     "long-term trial": longterm.validate,
 }
