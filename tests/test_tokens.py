@@ -97,9 +97,9 @@ def test_tensors_of_tokens(texts):
     states, _ = res.run(torch.from_numpy(batch))
     for a, b in zip(states, res.run(texts)[0], strict=True):
         np.testing.assert_allclose(a.numpy(), b, atol=1e-12)
-    with pytest.raises(ValueError, match="reads numbers, not tokens"):
-        from paralesn.torch import ParalESNBlock
+    from paralesn.torch import ParalESNBlock
 
+    with pytest.raises(ValueError, match="reads numbers, not tokens"):
         ParalESNBlock(res)
 
 

@@ -3,10 +3,11 @@
 After Linsley et al. and the Long Range Arena, but drawn by us at 32 x 32 pixels: the published
 images are not read, and accuracies do not compare to the digit.
 
-An image holds two long contours of `dashes` dashes and `distractors` short ones of two, all of one
-brightness, none near another. A contour is a walk that turns by at most `bend` radians from dash
-to dash. Discs mark both ends of the first long contour (label 1), or one end of each (label 0),
-those whose distance is most like that of the ends of the first, so that distance tells little.
+An image holds two long contours of `dashes` dashes, give or take one, and `distractors` short ones
+of two, all of one brightness, none near another. A contour is a walk that turns by at most `bend`
+radians from dash to dash. Discs mark both ends of the first long contour (label 1), or one end of
+each (label 0); then they are as far apart as the ends of the first, within a pixel, or the image is
+drawn anew: distance alone must not tell.
 """
 
 import math
@@ -29,6 +30,7 @@ _MARGIN = 2.0  # to the edge of the image
 _SHORT = 2  # dashes of a distractor
 _TRIES = 50  # walks before an image is begun anew
 _RADIUS = 1.9  # of a disc
+_ALIKE = 1.0  # pixels by which distances of discs may differ
 _CITATION = (
     "D. Linsley et al., Learning long-range spatial dependencies with horizontal gated recurrent "
     "units, NeurIPS 2018; Y. Tay et al., Long Range Arena, ICLR 2021"
@@ -82,19 +84,38 @@ def _distance(px, py, dash):  # type: ignore[no-untyped-def]
 
 
 @strict
-def _contours(stream, dashes, distractors, bend, ends):  # type: ignore[no-untyped-def]
-    """Draw all contours into `ends`, the two long ones first; whether there was room."""
+def _contours(stream, dashes, distractors, bend, ends, tips):  # type: ignore[no-untyped-def]
+    """Draw all contours into `ends`, the two long ones first: how many dashes, 0 without room.
+
+    tips (4, 4)   both ends of the first contour, then of the second, as dashes without length
+    """
     done = 0
     for contour in range(2 + distractors):
-        size = dashes if contour < 2 else _SHORT
+        size = dashes - 1 + counter.below(stream, 3) if contour < 2 else _SHORT
         for _ in range(_TRIES):
             part = ends[done : done + size]
             if _walk(stream, size, bend, part) and _clear(ends, done, done + size, done):
                 break
         else:
-            return False
+            return 0
+        if contour < 2:
+            tips[2 * contour, :2] = tips[2 * contour, 2:] = ends[done, :2]
+            tips[2 * contour + 1, :2] = tips[2 * contour + 1, 2:] = ends[done + size - 1, 2:]
         done += size
-    return True
+    return done
+
+
+@strict
+def _other(tips):  # type: ignore[no-untyped-def]
+    """Numbers of an end of each contour, as far apart as those of the first; 0, 0 without any."""
+    apart = _distance(tips[0, 0], tips[0, 1], tips[1])
+    least, one, other = _ALIKE, 0, 0
+    for a in range(2):
+        for b in range(2, 4):
+            off = abs(_distance(tips[a, 0], tips[a, 1], tips[b]) - apart)
+            if off < least:
+                least, one, other = off, a, b
+    return one, other
 
 
 @strict
@@ -112,26 +133,17 @@ def _paint(image, dash, reach):  # type: ignore[no-untyped-def]
 def _images(seed, split, first, images, labels, dashes, distractors, bend):  # type: ignore[no-untyped-def]
     """Draw images (n, 32, 32) from case `first` on, and their labels."""
     stream = np.zeros(1, np.uint64)
-    ends = np.zeros((2 * dashes + _SHORT * distractors, 4))
-    tips = np.zeros((4, 4))  # both ends of the first contour, then of the second, as dashes
+    ends = np.zeros((2 * dashes + 2 + _SHORT * distractors, 4))
+    tips = np.zeros((4, 4))
     for n in range(labels.size):
         counter.begin(stream, seed, split, first + n)
         labels[n] = counter.below(stream, 2)
-        while not _contours(stream, dashes, distractors, bend, ends):
-            pass
-        for c in range(2):
-            tips[2 * c, :2] = tips[2 * c, 2:] = ends[c * dashes, :2]
-            tips[2 * c + 1, :2] = tips[2 * c + 1, 2:] = ends[(c + 1) * dashes - 1, 2:]
-        one, other = 0, 1
-        if not labels[n]:
-            apart = _distance(tips[0, 0], tips[0, 1], tips[1])
-            least = np.inf
-            for a in range(2):
-                for b in range(2, 4):
-                    off = abs(_distance(tips[a, 0], tips[a, 1], tips[b]) - apart)
-                    if off < least:
-                        least, one, other = off, a, b
-        for k in range(ends.shape[0]):
+        one = other = drawn = 0
+        while not other:
+            drawn = _contours(stream, dashes, distractors, bend, ends, tips)
+            if drawn:
+                one, other = (0, 1) if labels[n] else _other(tips)
+        for k in range(drawn):
             _paint(images[n], ends[k], 0.5)
         _paint(images[n], tips[one], _RADIUS)
         _paint(images[n], tips[other], _RADIUS)
@@ -155,7 +167,7 @@ def pathfinder(
     split, first : int
         Images first .. first + count of a split; each is the same whatever others are drawn.
     dashes, distractors : int
-        Dashes of each of the two long contours, and number of short ones.
+        Dashes of each of the two long contours, give or take one, and number of short ones.
     bend : float
         Most radians by which a contour turns from one dash to the next.
 
@@ -170,10 +182,10 @@ def pathfinder(
         whole("split", split, 0),
         whole("first", first, 0),
     )
-    dashes, distractors = whole("dashes", dashes, 2), whole("distractors", distractors, 0)
-    if dashes > 7 or distractors > 6:
+    dashes, distractors = whole("dashes", dashes, 3), whole("distractors", distractors, 0)
+    if dashes > 6 or distractors > 6:
         raise ValueError(
-            f"dashes must be at most 7 and distractors at most 6, for which there is room, got "
+            f"dashes must be at most 6 and distractors at most 6, for which there is room, got "
             f"{dashes} and {distractors}"
         )
     if not 0 <= bend <= 1:

@@ -83,7 +83,7 @@ def trials(wanted: Iterable[str]) -> list[Record]:
             "space": SPACE,
             "seed": _TRIAL_SEED,
             "configuration": one,
-            "cases": read(FILE)["budget"]["cases"],
+            "trial_cases": read(FILE)["budget"]["cases"][task],
         }
         for task in wanted
         for one in read(FILE)["candidates"][task]
@@ -94,7 +94,7 @@ def validate(run: Record) -> Record:
     """Accuracy of ridge regression on cases held out, with the penalty that does best there."""
     begin, cases = time.perf_counter(), data(run["task"])
     looked_at = datasets.stratified_split(
-        cases.y_train, min(0.9, run["cases"] / cases.y_train.size), _TRIAL_SEED
+        cases.y_train, min(0.9, run["trial_cases"] / cases.y_train.size), _TRIAL_SEED
     )[1]
     y, count = cases.y_train[looked_at], len(cases.classes)
     drawn = reservoir(run["configuration"], run["seed"], run["task"])

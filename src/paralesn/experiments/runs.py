@@ -15,6 +15,7 @@ from paralesn.experiments.search import Tuned
 
 IDENTITY = (
     "kind", "task", "model", "space", "seed", "configuration", "alpha", "units", "readout",
+    "trial_cases",
 )  # fmt: skip
 
 
