@@ -6,7 +6,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from paralesn.experiments.catalogue import published, read, tasks, tasks_of
+from paralesn.experiments.catalogue import read, tasks, tasks_of
 from paralesn.experiments.lra import FILE, MODEL
 from paralesn.experiments.tables import Cell, _text
 
@@ -15,17 +15,23 @@ Cells = dict[tuple[str, str], Cell]
 
 
 def _figures(model: str) -> list[float | None]:
-    """What the paper prints in a row, in percent."""
-    found = [(published(task, model), tasks()[task].scale) for task in tasks_of("lra")]
-    return [None if paper is None else paper.mean / scale for paper, scale in found]
+    """What the paper prints in a row, in percent, its own average last."""
+    row = read(FILE)["published"][model]
+    return [row.get(task) for task in (*tasks_of("lra"), "average")]
 
 
-def _average(figures: Iterable[float | None]) -> float:
-    return float(np.mean([figure for figure in figures if figure is not None]))
+def _average(ours: Iterable[Cell | None]) -> float | None:
+    """Our mean over the tasks, in percent, once there is a result of each."""
+    figures = [None if cell is None else cell.mean / cell.task.scale for cell in ours]
+    return None if None in figures else float(np.mean(figures))  # type: ignore[arg-type]
 
 
 def _ours(cells: Cells) -> list[Cell | None]:
     return [cells.get((task, MODEL)) for task in tasks_of("lra")]
+
+
+def _number(figure: float | None) -> str:
+    return "-" if figure is None else f"{figure:.1f}"
 
 
 def as_rich(cells: Cells) -> Table | None:
@@ -39,21 +45,18 @@ def as_rich(cells: Cells) -> Table | None:
         table.add_column(f"↑ {tasks()[task].title}", justify="right")
     table.add_column("↑ Avg", justify="right")
     for row in read(FILE)["published"]:
-        figures = _figures(row)
-        texts = ["-" if figure is None else f"({figure:.1f})" for figure in figures]
-        table.add_row(Text(f"{row}, the paper"), *texts, f"({_average(figures):.1f})")
+        texts = [f"({_number(figure)})" for figure in _figures(row)]
+        table.add_row(Text(f"{row}, the paper"), *texts)
     table.add_section()
-    texts = [Text("-") if cell is None else _text(cell, None) for cell in ours]
-    means = [None if cell is None else cell.mean / cell.task.scale for cell in ours]
-    whole = "-" if None in means else f"{_average(means):.1f}"
-    table.add_row(Text(f"{MODEL}, ours"), *texts, whole)
+    found = [Text("-") if cell is None else _text(cell, None) for cell in ours]
+    table.add_row(Text(f"{MODEL}, ours"), *found, _number(_average(ours)))
     for what, name in (
         ("seconds of features", "features seconds"),
         ("of training", "training seconds"),
         ("of testing", "test seconds"),
     ):
-        found = [None if cell is None else cell.costs.get(name) for cell in ours]
-        table.add_row(what, *("-" if one is None else f"{one[0]:.0f}" for one in found), "")
+        costs = [None if cell is None else cell.costs.get(name) for cell in ours]
+        table.add_row(what, *("-" if one is None else f"{one[0]:.0f}" for one in costs), "")
     return table
 
 
@@ -71,11 +74,8 @@ def as_latex(cells: Cells) -> str:
         r"\midrule",
     ]
     rows = {row + r"$^\dagger$": _figures(row) for row in read(FILE)["published"]}
-    rows[MODEL] = [None if cell is None else cell.mean / cell.task.scale for cell in ours]
+    means = [None if cell is None else cell.mean / cell.task.scale for cell in ours]
+    rows[MODEL] = [*means, _average(ours)]
     for row, figures in rows.items():
-        entries = ["--" if figure is None else f"${figure:.1f}$" for figure in figures]
-        average = (
-            "--" if all(figure is None for figure in figures) else f"${_average(figures):.1f}$"
-        )
-        lines.append(" & ".join([row, *entries, average]) + r" \\")
+        lines.append(" & ".join([row, *map(_number, figures)]) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
