@@ -174,17 +174,19 @@ def test_pathfinder_refuses_what_has_no_room(arguments, said):
 def test_what_was_made_is_kept_and_opened_again(folder):
     made = []
 
-    def make():
+    def make(_):
         made.append(1)
         return Kept.joined([np.arange(3), np.arange(5)], np.array([7, 8]))
 
-    first, again = kept("toy", make), kept("toy", make)
+    first, again = kept("toy", "train", make), kept("toy", "train", make)
     assert len(made) == 1
     for found in (first, again):
         assert [one[:, 0].tolist() for one in as_list(found)] == [[0, 1, 2], [0, 1, 2, 3, 4]]
         assert found.labels.tolist() == [7, 8]
     home = files.cache_folder() / storage.FOLDER
-    assert [path.name for path in home.iterdir()] == ["toy"]  # nothing unfinished is left behind
+    assert [path.name for path in home.iterdir()] == [
+        "toy-train"
+    ]  # nothing unfinished is left behind
 
 
 def test_an_interrupted_store_leaves_nothing(folder, monkeypatch):
@@ -194,17 +196,17 @@ def test_an_interrupted_store_leaves_nothing(folder, monkeypatch):
     toy = Kept.joined([np.arange(3)], np.array([0]))
     monkeypatch.setattr(np, "save", fail)
     with pytest.raises(KeyboardInterrupt):
-        kept("toy", lambda: toy)
+        kept("toy", "train", lambda _: toy)
     monkeypatch.undo()
     monkeypatch.setenv("PARALESN_CACHE", str(folder.parent / "cache"))
     assert not list((files.cache_folder() / storage.FOLDER).iterdir())
-    np.testing.assert_array_equal(kept("toy", lambda: toy).values, [0, 1, 2])
+    np.testing.assert_array_equal(kept("toy", "train", lambda _: toy).values, [0, 1, 2])
 
 
 def test_without_a_cache_it_is_made_each_time(monkeypatch):
     monkeypatch.setattr(files, "cache_folder", lambda: None)
     toy = Kept.joined([np.arange(3)], np.array([0]))
-    assert kept("toy", lambda: toy) is toy
+    assert kept("toy", "train", lambda _: toy) is toy
 
 
 def test_generated_sets_are_named_and_kept(folder, monkeypatch):

@@ -19,7 +19,7 @@ from paralesn.datasets.ucr import SIZES, archive_names, load_ucr, spelled, ucr_f
 _UCR = {name.lower(): name for name in SIZES}
 _MNIST = ("smnist", "psmnist")
 _DRAWN = {"lra-listops": load_listops, "lra-pathfinder": load_pathfinder}
-_ARENA = {"lra-image": (load_cifar, cifar_file), "lra-text": (load_imdb, imdb_file)}
+_ARENA = {"lra-image": cifar_file, "lra-text": imdb_file}
 NAMES = (*TASKS, *ROWS, *_UCR, *_MNIST, *_ARENA, *_DRAWN)
 
 
@@ -70,7 +70,7 @@ def _wanted(key: str) -> list[Wanted]:
     if key in TASKS or key in _DRAWN:
         return []
     if key in _ARENA:
-        return [_ARENA[key][1]()]
+        return [_ARENA[key]()]
     if key in ROWS:
         return [ett_file(key)]
     if key in _MNIST:
@@ -122,8 +122,10 @@ def load(name: str, seed: int | None = 0, download: bool = True) -> Dataset | Cl
         return load_mnist(permuted=key == "psmnist", seed=seed, download=download)
     if key in _DRAWN:
         return _DRAWN[key](seed)
-    if key in _ARENA:
-        return _ARENA[key][0](download=download)
+    if key == "lra-image":
+        return load_cifar(download=download)
+    if key == "lra-text":
+        return load_imdb(download=download)
     return load_ucr(_UCR.get(key) or key.removeprefix("ucr:"), download=download)
 
 

@@ -81,7 +81,7 @@ def load_imdb(longest: int = LONGEST, download: bool = True) -> ClassificationDa
         return made[part]
 
     name = f"text-{plain_name(path)}-{path.stat().st_size}"
-    train, test = (kept(f"{name}-{part}", lambda p=part: make(p)) for part in PARTS)
+    train, test = (kept(name, part, make) for part in PARTS)
     x_train, x_test = ([one[:longest] for one in as_list(part)] for part in (train, test))
     return ClassificationDataset(
         "lra-text",

@@ -39,14 +39,14 @@ def as_list(found: Kept) -> list[np.ndarray]:
     return [values[a:b, None] for a, b in pairwise(found.cuts.tolist())]
 
 
-def kept(name: str, make: Callable[[], Kept]) -> Kept:
-    """What is in the cache under this name; made, and put there, where it is not yet."""
+def kept(name: str, part: str, make: Callable[[str], Kept]) -> Kept:
+    """What is in the cache under this name, of a part of a set; made and put there if it is not."""
     root = files.cache_folder()
     if root is None:
-        return make()
-    home = root / FOLDER / name
+        return make(part)
+    home = root / FOLDER / f"{name}-{part}"
     if not home.is_dir():
-        found = make()
+        found = make(part)
         if not _store(found, home):
             return found
     parts = [np.load(home / f"{field}.npy", mmap_mode="r") for field in Kept._fields]

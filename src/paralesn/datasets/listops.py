@@ -118,6 +118,7 @@ def listops(
     --------
     >>> expressions, values = listops(1, seed=1, lengths=(4, 12))
     >>> " ".join(TOKENS[token] for token in expressions[0]), int(values[0])
+    ('[MAX 0 9 7 0 ]', 9)
     """
     count, split, first = (
         whole("count", count, 1),
@@ -156,7 +157,7 @@ def load_listops(seed: int | None = 0) -> ClassificationDataset:
         series, values = listops(SIZES[part], number, list(SIZES).index(part))
         return Kept.joined(series, values)
 
-    train, test = (kept(f"listops-{part}-seed{number}", lambda p=part: make(p)) for part in SIZES)
+    train, test = (kept(f"listops-seed{number}", part, make) for part in SIZES)
     meta: dict[str, Any] = {
         "kind": "classification",
         "seed": number,

@@ -216,9 +216,7 @@ def load_pathfinder(seed: int | None = 0) -> ClassificationDataset:
         return Kept(images.reshape(-1), np.arange(labels.size + 1) * SIDE**2, labels)
 
     said = "-".join(f"{name}{value}" for name, value in DIFFICULTY.items())
-    train, test = (
-        kept(f"pathfinder-{said}-{part}-seed{number}", lambda p=part: make(p)) for part in SIZES
-    )
+    train, test = (kept(f"pathfinder-{said}-seed{number}", part, make) for part in SIZES)
     meta = {
         "kind": "classification",
         "seed": number,

@@ -64,15 +64,15 @@ def models_of(what: Sequence[str] | None, wanted: Sequence[str] | None) -> list[
 
 
 def configurations(
-    task: str, model: str, storage: str | None, found: Iterable[Record] = ()
+    task: str, model: str, storage: str | None, trials: Iterable[Record] = ()
 ) -> dict[str, Tuned]:
     """Rows of the tables and their configurations: the best on validation, and the paper space's.
 
     Those of a search where it was done, otherwise those that come with the package. The trials of
-    the Long Range Arena are among the records `found`.
+    the Long Range Arena are among the records `trials`.
     """
     if tasks()[task].kind == "lra":
-        one = lra.chosen(task, found)
+        one = lra.chosen(task, trials)
         return {} if one is None else {model: one}
     by_space = {}
     for space in SPACES:

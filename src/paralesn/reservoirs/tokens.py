@@ -25,7 +25,7 @@ def read(data: Series, size: int, first_step: int, allow_ended: bool) -> Series:
 
     A padded batch becomes what a list of its series would be.
     """
-    rows = data.rows[:, 0]
+    rows: Any = data.rows[:, 0]
     values = rows.detach().cpu().numpy() if tensors.is_tensor(rows) else rows
     wrong = (values < PADDING) | (values >= size) | (values != np.floor(values))
     if wrong.any():
