@@ -144,12 +144,28 @@ def test_tables_and_results(small, tmp_path):
     (run,) = (one for one in records if one["kind"] == "lra" and one["task"] == "lra-text")
     assert run["cases"] == [70, 30, 50]
     assert run["features"] == 24 * 2 * 2
-    assert (run["trained"], run["data_seed"]) == ((96 + 1) * 8 + (8 + 1) * 2, 0)
+    trained = {"perceptron": (96 + 1) * 8 + (8 + 1) * 2, "ridge": 96 + 1}
+    assert (run["trained"], run["data_seed"]) == (trained[run["read_out_by"]], 0)
+    assert run["metrics"]["validation"] == max(run["validation_by"].values())
     table = lra_table.as_rich(found.cells)
     assert table.row_count == 11 + 1 + 3
     latex = (tmp_path / "tables.tex").read_text()
     assert r"S5$^\dagger$ & 88.0 & 62.2 & 89.3 & 95.3 & 84.7" in latex
     assert tables.rows(found.cells.values())[1]["note"].startswith("expressions drawn by us")
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_both_readouts_learn_and_say_how_well(rng, classes):
+    pytest.importorskip("torch")
+    y = np.arange(300) % classes
+    states = (rng.normal(size=(300, 5)) + 4 * np.eye(classes, 5)[y]).astype("float32")
+    run = {"seed": 0, "readout": {"penalties": [0.1, 10.0], "perceptron": {"hidden": 8}}}
+    found = lra.read_outs(run, states[:200], y[:200], states[200:], y[200:])
+    assert list(found) == ["perceptron", "ridge"]
+    for accuracy, readout in found.values():
+        predicted = readout.predict(states[200:])
+        predicted = predicted if predicted.dtype.kind == "i" else lra.labels(predicted)
+        assert accuracy == (predicted == y[200:]).mean() > 0.9
 
 
 def test_the_command_line(small, tmp_path):
