@@ -178,8 +178,10 @@ def measure(run: Record) -> Record:
     done = time.perf_counter()
     return {
         "metric": "accuracy",
-        "metrics": {"accuracy": right, "validation": found[by][0]},
-        "validation_by": {name: accuracy for name, (accuracy, _) in found.items()},
+        "metrics": {
+            "accuracy": right,
+            **{f"validation of {name}": accuracy for name, (accuracy, _) in found.items()},
+        },
         "read_out_by": by,
         "seconds": end - begin,
         "timing": {

@@ -45,7 +45,7 @@ def as_rich(cells: Cells) -> Table | None:
         table.add_column(f"↑ {tasks()[task].title}", justify="right")
     table.add_column("↑ Avg", justify="right")
     for row in read(FILE)["published"]:
-        texts = [f"({_number(figure)})" for figure in _figures(row)]
+        texts = ["-" if figure is None else f"({figure:.1f})" for figure in _figures(row)]
         table.add_row(Text(f"{row}, the paper"), *texts)
     table.add_section()
     found = [Text("-") if cell is None else _text(cell, None) for cell in ours]
