@@ -97,7 +97,7 @@ def search(
     """Search for configurations; studies that are done are not repeated, others go on."""
     from paralesn.experiments import reproduce, tuned
     from paralesn.experiments import spaces as known_spaces
-    from paralesn.experiments.catalogue import chosen
+    from paralesn.experiments.catalogue import chosen, tasks_of
     from paralesn.experiments.search import Budget
     from paralesn.experiments.search import tuned as found_in
 
@@ -108,6 +108,8 @@ def search(
         tasks = reproduce.tasks_of(what)
         rows = reproduce.models_of(what, models)
         wanted_spaces = chosen(spaces, known_spaces.SPACES, "spaces")
+        if set(tasks) & set(tasks_of("lra")):
+            raise ValueError("candidates of lra are judged by `paralesn reproduce lra --search`")
     except ValueError as error:
         raise _refuse(error, "WHAT") from None
     everything = product(_leave_out(console, tasks), rows, wanted_spaces)
@@ -130,7 +132,7 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             help="Tasks, tables (memory, forecasting, structured, ...), regression, long-term, "
-            "classification, mnist, ucr, all. By default regression and long-term."
+            "classification, mnist, ucr, lra, all. By default regression and long-term."
         ),
     ] = None,
     tasks: Annotated[
@@ -146,7 +148,7 @@ def reproduce(
         typer.Option(
             min=1,
             help="Runs of each configuration.",
-            show_default="10; 5 long-term; 3 MNIST; 1 ucr",
+            show_default="10; 5 long-term; 3 MNIST; 1 ucr and LRA",
         ),
     ] = None,
     country: Annotated[
@@ -159,8 +161,9 @@ def reproduce(
     ] = None,
 ) -> None:
     """Print the paper's tables: our mean and deviation, the paper's, the difference."""
+    from paralesn.experiments.catalogue import tasks_of as of_kind
     from paralesn.experiments.energy import checked_country
-    from paralesn.experiments.reproduce import belongs, models_of, tasks_of
+    from paralesn.experiments.reproduce import belongs, models_of, search_lra, tasks_of
     from paralesn.experiments.reproduce import reproduce as carry_out
     from paralesn.experiments.search import Budget
     from paralesn.experiments.spaces import SPACES
@@ -177,9 +180,14 @@ def reproduce(
     folder(out)
     if search:
         studies = studies or str(out / "studies")
-        there = product(_leave_out(console, chosen), rows, SPACES)
-        wanted = [study for study in there if belongs(*study[:2])]
-        _search(console, wanted, studies, Budget(trials), jobs)
+        there = _leave_out(console, chosen)
+        arena = [task for task in there if task in of_kind("lra")]
+        others = product([task for task in there if task not in arena], rows, SPACES)
+        wanted = [study for study in others if belongs(*study[:2])]
+        if wanted:
+            _search(console, wanted, studies, Budget(trials), jobs)
+        with _counted(console, "judging candidates") as start:
+            search_lra(arena, out, start)
     elif studies is not None and "://" not in studies and not Path(studies).is_dir():
         raise typer.BadParameter(f"the folder {studies} does not exist", param_hint="--studies")
     absent: dict[str, str] = {}
@@ -198,13 +206,14 @@ def reproduce(
 
 def _show(console: Console, found: "Reproduction", named: list[str], rows: list[str]) -> None:
     """Print the tables that results belong to."""
-    from paralesn.experiments import mnist_table, tables
+    from paralesn.experiments import lra_table, mnist_table, tables
     from paralesn.experiments.catalogue import tasks_of
 
     wanted = [name for name in named if name in tables.TABLES] or list(tables.TABLES)
     wide = _wide(console)
     printed = [tables.as_rich(found.cells, name) for name in wanted]
     printed += [mnist_table.as_rich(found.cells, task) for task in tasks_of("mnist")]
+    printed.append(lra_table.as_rich(found.cells))
     for table in (*printed, tables.times(found.cells, rows)):
         if table is not None and table.row_count:
             wide.print(table)

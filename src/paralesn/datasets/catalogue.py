@@ -5,16 +5,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 from paralesn.datasets import files
+from paralesn.datasets.cifar import cifar_file, load_cifar
 from paralesn.datasets.download import Wanted
 from paralesn.datasets.ett import ROWS, ett_file, load_ett
+from paralesn.datasets.imdb import imdb_file, load_imdb
+from paralesn.datasets.listops import load_listops
 from paralesn.datasets.mnist import load_mnist, mnist_files
+from paralesn.datasets.pathfinder import load_pathfinder
 from paralesn.datasets.record import ClassificationDataset, Dataset
 from paralesn.datasets.tasks import TASKS
 from paralesn.datasets.ucr import SIZES, archive_names, load_ucr, spelled, ucr_files
 
 _UCR = {name.lower(): name for name in SIZES}
 _MNIST = ("smnist", "psmnist")
-NAMES = (*TASKS, *ROWS, *_UCR, *_MNIST)
+_DRAWN = {"lra-listops": load_listops, "lra-pathfinder": load_pathfinder}
+_ARENA = {"lra-image": cifar_file, "lra-text": imdb_file}
+NAMES = (*TASKS, *ROWS, *_UCR, *_MNIST, *_ARENA, *_DRAWN)
 
 
 class Entry(NamedTuple):
@@ -61,8 +67,10 @@ def _resolve(name: str) -> str:
 
 def _wanted(key: str) -> list[Wanted]:
     """Files a dataset is made of; none if it is generated."""
-    if key in TASKS:
+    if key in TASKS or key in _DRAWN:
         return []
+    if key in _ARENA:
+        return [_ARENA[key]()]
     if key in ROWS:
         return [ett_file(key)]
     if key in _MNIST:
@@ -78,8 +86,9 @@ def load(name: str, seed: int | None = 0, download: bool = True) -> Dataset | Cl
     name : str
         ``memcap ctxor5 ctxor10 sinmem10 sinmem20`` (memory), ``lz25 lz50 mg mg84 narma10 narma30
         etth1 etth2 ettm1 ettm2`` (forecasting), ``lorenz63`` (closed loop), ``blink
-        faultdetectiona forda fordb starlightcurves smnist psmnist`` (classification), or
-        ``ucr:Name`` for any dataset of the UCR and UEA archives. The case does not matter.
+        faultdetectiona forda fordb starlightcurves smnist psmnist lra-image lra-text lra-listops
+        lra-pathfinder`` (classification), or ``ucr:Name`` for any dataset of the UCR and UEA
+        archives. The case does not matter.
     seed : int or None
         Decides what is generated, and the order of the pixels of ``psmnist``; no effect on other
         files. None draws a seed, which `meta["seed"]` records.
@@ -111,6 +120,12 @@ def load(name: str, seed: int | None = 0, download: bool = True) -> Dataset | Cl
         return load_ett(key, download=download)
     if key in _MNIST:
         return load_mnist(permuted=key == "psmnist", seed=seed, download=download)
+    if key in _DRAWN:
+        return _DRAWN[key](seed)
+    if key == "lra-image":
+        return load_cifar(download=download)
+    if key == "lra-text":
+        return load_imdb(download=download)
     return load_ucr(_UCR.get(key) or key.removeprefix("ucr:"), download=download)
 
 

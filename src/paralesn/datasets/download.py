@@ -15,7 +15,9 @@ from paralesn.datasets.files import DamagedFileError, MissingFileError
 
 # Where the originals are, by group. A group's address and a file's name make an address.
 ORIGINALS = {
+    "CIFAR10": "https://www.cs.toronto.edu/~kriz/",
     "ETT": "https://raw.githubusercontent.com/zhouhaoyi/ETDataset/main/ETT-small/",
+    "IMDB": "https://ai.stanford.edu/~amaas/data/sentiment/",
     "MNIST": "https://ossci-datasets.s3.amazonaws.com/mnist/",
     "UCR": "https://www.timeseriesclassification.com/aeon-toolkit/",
 }

@@ -52,9 +52,11 @@ def last(
 ) -> None:
     """Write the last states of series b to row b of `out`, without the states to go on from.
 
-    One diagonal layer is linear up to its mixing, so the last states of many series are a product.
+    One diagonal layer is linear up to its mixing, so the last states of many series are a product;
+    not those of tokens, whose one-hot rows it would have to hold.
     """
     is_linear = len(program.layers) == 1 and isinstance(program.layers[0], PackedDiagonal)
+    is_linear = is_linear and not program.drawn[0].tokens
     if is_linear and series.shape[1] >= response.LEAST_SERIES:
         workers = threads.count(n_jobs)
         response.last(program.drawn[0], x, series, state[0], out, program.mixing, workers)

@@ -103,6 +103,15 @@ def _project(row, x, reach, is_complex):
         f += 1
 
 
+@called
+def _look_up(row, weights, reach, is_complex):
+    """Drive = tau (W e + b) for a token: its two rows of weights, which stay where they are."""
+    for i in range(reach):
+        row[_DRIVE_RE, i] = row[_BIAS_RE, i] + weights[0, i]
+        if is_complex:
+            row[_DRIVE_IM, i] = row[_BIAS_IM, i] + weights[1, i]
+
+
 @inlined
 def _advance_driven(row, reach, is_complex):
     """h = lambda h + drive."""
@@ -193,8 +202,10 @@ def _load(kept, state, begin, reach):
 
 
 @cache
-def layer_kernel(is_complex: bool, is_ring: bool, width: int) -> Any:
+def layer_kernel(is_complex: bool, is_ring: bool, width: int, is_token: bool = False) -> Any:
     """Kernel for complex or real layers with ring or dense input weights, by slices of `width`.
+
+    With `is_token` the input is one column of whole numbers, each naming a column of the weights.
 
     Arguments of the kernel (`B` series, `N` units)::
 
@@ -222,7 +233,8 @@ def layer_kernel(is_complex: bool, is_ring: bool, width: int) -> Any:
         size = taps.shape[1]
         # Units advanced per slice: its own and the halo, in whole vectors.
         reach = min((width + max(size - 1, left) + 7) // 8 * 8, length)
-        row = np.zeros((_PARAMETERS + packed.shape[1], length), packed.dtype)
+        held = _WEIGHTS - _PARAMETERS if is_token else packed.shape[1]
+        row = np.zeros((_PARAMETERS + held, length), packed.dtype)
         kept = np.zeros((stop_slice - first_slice, 2, length), packed.dtype)
         loaded = -1
         for b in range(first, stop):
@@ -235,13 +247,17 @@ def layer_kernel(is_complex: bool, is_ring: bool, width: int) -> Any:
                     own = min(width, units - a)
                     if loaded != s:
                         loaded = s
-                        _copy(row[_PARAMETERS:], packed[s])
+                        _copy(row[_PARAMETERS:], packed[s, :held])
                     _copy(row, kept[s - first_slice])
                     for t in range(t0, min(t0 + block, steps)):
                         if is_ring:
                             x = source[start + t, column : column + features]
                             _gather_ring(row, x, a - left, reach, units)
-                        if is_ring or features == 1:
+                        if is_token:
+                            w = held + 2 * int(source[start + t, column])
+                            _look_up(row, packed[s, w : w + 2], reach, is_complex)
+                            _advance_driven(row, reach, is_complex)
+                        elif is_ring or features == 1:
                             _advance(row, source[start + t, column], reach, is_complex, is_ring)
                         else:
                             x = source[start + t, column : column + features]

@@ -77,7 +77,7 @@ def pack_diagonal(layer: Any, column: int, dtype: np.dtype) -> PackedDiagonal:
     taps[:, :size] = layer.mix_kernel.real, layer.mix_kernel.imag
     is_complex, is_ring = np.iscomplexobj(layer.eigenvalues), layer.w_in.ndim == 1
     return PackedDiagonal(
-        kernel=layer_kernel(is_complex, is_ring, slice_width(units)),
+        kernel=layer_kernel(is_complex, is_ring, slice_width(units), layer.tokens),
         packed=pack(layer.eigenvalues, layer.w_in, layer.bias, layer.tau, size, dtype),
         taps=taps,
         no_taps=taps[:, :0].copy(),

@@ -32,7 +32,9 @@ def advance(layer: Any, h: np.ndarray, x: np.ndarray) -> np.ndarray:
     Diagonal layers: ``h = eigenvalues h + tau (W_in x + b)``; recurrent ones:
     ``h = branch h + gain tanh(recurrent h + W_in x + b)``, without tanh where they are linear.
     """
-    if layer.w_in.ndim == 2:
+    if getattr(layer, "tokens", False):  # x is the number of the one input that is 1
+        driven = layer.w_in[:, int(x[0])] + layer.bias
+    elif layer.w_in.ndim == 2:
         driven = layer.w_in @ x + layer.bias
     else:  # ring: unit i reads x[(i - 1) mod width]
         driven = layer.w_in * x[(np.arange(layer.w_in.size) - 1) % x.size] + layer.bias

@@ -41,6 +41,7 @@ class Diagonal(NamedTuple):
     taps: Any  # (parts, k) numbers, or a tensor to learn
     mix_bias: Any
     left: int
+    tokens: bool = False  # x (B, T, 1) numbers rows of w_in
 
     @property
     def units(self) -> int:
@@ -56,7 +57,10 @@ class Diagonal(NamedTuple):
         """``w_in x + bias``, (B, T, N)."""
         if self.ring is not None:
             return torch.add(x.index_select(-1, self.ring) * self.w_in, self.bias)
-        flat = torch.addmm(self.bias, x.flatten(0, 1), self.w_in).unflatten(0, x.shape[:2])
+        if self.tokens:
+            flat = self.bias + self.w_in[x[..., 0].long()]
+        else:
+            flat = torch.addmm(self.bias, x.flatten(0, 1), self.w_in).unflatten(0, x.shape[:2])
         return torch.view_as_complex(flat.unflatten(-1, (-1, 2))) if self.parts == 2 else flat
 
     def states(self, x: torch.Tensor, before: torch.Tensor) -> torch.Tensor:
@@ -167,6 +171,7 @@ def pack(layer: Any, below: int, dtype: np.dtype, device: torch.device) -> Diago
             taps=[plane.tolist() for plane in planes],
             mix_bias=float(layer.mix_bias.real),
             left=(kernel.size - 1) // 2,
+            tokens=layer.tokens,
         )
 
     def operator(drawn: Any) -> Operator:

@@ -23,8 +23,8 @@ class Task:
 
     @property
     def kind(self) -> str:
-        """By which protocol it is run: "regression", "classification" or "mnist"."""
-        return self.group if self.group in ("classification", "mnist") else "regression"
+        """By which protocol it is run: "regression", "classification", "mnist" or "lra"."""
+        return self.group if self.group in ("classification", "mnist", "lra") else "regression"
 
     def loss(self, value: float) -> float:
         """A metric as something to make small."""
@@ -51,7 +51,7 @@ class Published:
     """A figure as the paper prints it, in the metric's own unit."""
 
     mean: float
-    std: float
+    std: float | None  # where it prints one
 
 
 @cache
@@ -62,8 +62,8 @@ def read(name: str) -> dict[str, Any]:
 
 @cache
 def tasks() -> dict[str, Task]:
-    """All tasks, in the paper's order: regression, then classification."""
-    entries = read("tasks.toml") | read("classification.toml")["tasks"]
+    """All tasks, in the paper's order: regression, classification, Long Range Arena."""
+    entries = read("tasks.toml") | read("classification.toml")["tasks"] | read("lra.toml")["tasks"]
     return {name: Task(name, **entry) for name, entry in entries.items()}
 
 
@@ -83,13 +83,15 @@ def models() -> dict[str, Model]:
 
 def published(task: str, model: str) -> Published | None:
     """What the paper prints for a model on a task, if it does."""
-    kind = tasks()[task].kind
+    kind, scale = tasks()[task].kind, tasks()[task].scale
     figures = read("published.toml")
     if kind != "regression":
-        figures = read("classification.toml")["published"]
+        figures = read("lra.toml" if kind == "lra" else "classification.toml")["published"]
     cell = figures.get(model, {}).get(task)
-    scale = tasks()[task].scale
-    return None if cell is None else Published(cell[0] * scale, cell[1] * scale)
+    if cell is None:
+        return None
+    mean, std = (cell, None) if kind == "lra" else cell
+    return Published(mean * scale, None if std is None else std * scale)
 
 
 def chosen(wanted: Iterable[str] | None, known: Iterable[str], what: str) -> list[str]:

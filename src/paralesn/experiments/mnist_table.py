@@ -67,7 +67,9 @@ def _accuracy(cell: Cell | None, task: str, model: str) -> Text:
     if cell is not None:
         return _text(cell, None)
     paper, scale = published(task, model), tasks()[task].scale
-    return Text("-" if paper is None else f"({paper.mean / scale:.1f} ±{paper.std / scale:.1f})")
+    if paper is None or paper.std is None:
+        return Text("-")
+    return Text(f"({paper.mean / scale:.1f} ±{paper.std / scale:.1f})")
 
 
 def _cost(cell: Cell | None, task: str, model: str, name: str, divisor: float, theirs: str) -> Text:
@@ -112,7 +114,9 @@ def _latex(row: str, cell: Cell | None, task: str) -> list[str]:
     if cell is None:
         paper, scale = published(task, row), tasks()[task].scale
         count = read("classification.toml")["cost"][row]["parameters"]
-        accuracy = None if paper is None else (paper.mean / scale, paper.std / scale)
+        accuracy = None
+        if paper is not None and paper.std is not None:
+            accuracy = paper.mean / scale, paper.std / scale
         costs = [number(paper_cost(task, row, one[3]), ".2f") for one in COLUMNS]
         return [
             row + r"$^\dagger$",

@@ -1,7 +1,7 @@
 """Reproduce the paper's tables from chosen configurations, and write what came out."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import as_file, files
@@ -10,7 +10,16 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from paralesn.experiments import archive, longterm, mnist_table, runs, tables, tuned
+from paralesn.experiments import (
+    archive,
+    longterm,
+    lra,
+    lra_table,
+    mnist_table,
+    runs,
+    tables,
+    tuned,
+)
 from paralesn.experiments.catalogue import chosen, models, tasks
 from paralesn.experiments.files import replacing
 from paralesn.experiments.records import Record
@@ -24,9 +33,10 @@ GROUPS = {
     "regression": ("memory", "forecasting"),
     "mnist": ("mnist",),
     "classification": ("classification", "mnist"),
-    "all": ("memory", "forecasting", "classification", "mnist"),
+    "lra": ("lra",),
+    "all": ("memory", "forecasting", "classification", "mnist", "lra"),
 }
-SEEDS = {"regression": 10, "classification": 10, "mnist": 3}
+SEEDS = {"regression": 10, "classification": 10, "mnist": 3, "lra": 1}
 # Dense reservoirs of 1 024 units take minutes to hours: their records come with the package.
 SLOW = ("ESN", "ESN (deep)")
 SHIPPED = "classification-records.jsonl"
@@ -62,11 +72,17 @@ def models_of(what: Sequence[str] | None, wanted: Sequence[str] | None) -> list[
     return chosen(named or None, models(), "models")
 
 
-def configurations(task: str, model: str, storage: str | None) -> dict[str, Tuned]:
+def configurations(
+    task: str, model: str, storage: str | None, trials: Iterable[Record] = ()
+) -> dict[str, Tuned]:
     """Rows of the tables and their configurations: the best on validation, and the paper space's.
 
-    Those of a search where it was done, otherwise those that come with the package.
+    Those of a search where it was done, otherwise those that come with the package. The trials of
+    the Long Range Arena are among the records `trials`.
     """
+    if tasks()[task].kind == "lra":
+        one = lra.chosen(task, trials)
+        return {} if one is None else {model: one}
     by_space = {}
     for space in SPACES:
         found = found_in(task, model, space, storage) if storage else None
@@ -84,7 +100,7 @@ def missing(task: str) -> str | None:
     from paralesn.experiments.evaluate import data
 
     title, kind = tasks()[task].title, tasks()[task].kind
-    if kind == "mnist" and find_spec("torch") is None:
+    if kind in ("mnist", "lra") and find_spec("torch") is None:
         return f"{title}: its perceptron needs PyTorch, pip install 'paralesn[torch]'"
     try:
         if kind == "regression":
@@ -107,7 +123,9 @@ def shipped_records() -> dict[str, Record]:
 def belongs(task: str, model: str) -> bool:
     """Whether a model has a row in the table of a task: the paper has it, or we add it."""
     kind, only = tasks()[task].kind, models()[model].kind
-    return kind == only if only else kind == "regression" or model in tables.MAIN
+    if only:
+        return kind == only
+    return kind == "regression" or model in ((lra.MODEL,) if kind == "lra" else tables.MAIN)
 
 
 def reproduce(
@@ -136,7 +154,7 @@ def reproduce(
     for task, model in product(there, wanted_models):
         if not belongs(task, model):
             continue
-        rows = configurations(task, model, storage)
+        rows = configurations(task, model, storage, known.values())
         if not rows:
             absent[f"{task}, {model}"] = (
                 f"there is no configuration of {model} for {task}: `paralesn search` finds one"
@@ -156,11 +174,24 @@ def reproduce(
     everything = {runs.identity(run): run for plan in plans.values() for run in plan}
     to_do = [run for key, run in everything.items() if key not in known]
     tick = start(len(to_do)) if start is not None else None
-    runs.run(to_do, path, jobs, tick)
+    alone = [run for run in to_do if run["kind"] == "lra"]  # it uses every core itself
+    runs.run([run for run in to_do if run["kind"] != "lra"], path, jobs, tick)
+    runs.run(alone, path, 1, tick)
     known |= runs.known(path)
     results = [(row, known[runs.identity(run)]) for (_, row), plan in plans.items() for run in plan]
     cells = tables.cells(results)
     return Reproduction(cells, absent, [*([path] if path.exists() else []), *write(cells, out)])
+
+
+def search_lra(
+    wanted_tasks: Sequence[str],
+    out: Path,
+    start: Callable[[int], Callable[[], Any]] | None = None,
+) -> None:
+    """Judge the candidates of tasks of the Long Range Arena that are not on record yet."""
+    path, there = out / "records.jsonl", runs.known(out / "records.jsonl")
+    to_do = [run for run in lra.trials(wanted_tasks) if runs.identity(run) not in there]
+    runs.run(to_do, path, 1, start(len(to_do)) if start is not None else None)
 
 
 def long_term(
@@ -230,6 +261,7 @@ def write(cells: dict[tuple[str, str], tables.Cell], out: Path) -> list[Path]:
                 (
                     *(tables.as_latex(cells, name) for name in tables.TABLES),
                     *(mnist_table.as_latex(cells, name) for name in tasks_of(["mnist"])),
+                    lra_table.as_latex(cells),
                 ),
             )
         ),

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from paralesn.experiments import archive, classify, evaluate, longterm, records, workers
+from paralesn.experiments import archive, classify, evaluate, longterm, lra, records, workers
 from paralesn.experiments.catalogue import models, tasks
 from paralesn.experiments.records import Record
 from paralesn.experiments.search import Tuned
 
 IDENTITY = (
     "kind", "task", "model", "space", "seed", "configuration", "alpha", "units", "readout", "pool",
-    "segments",
+    "segments", "trial_cases",
 )  # fmt: skip
 
 
@@ -44,6 +44,8 @@ def plan(chosen: Sequence[Tuned], seeds: int, country: str | None = None) -> lis
         }
         if kind == "mnist":  # read out by a perceptron, which has no such penalty
             run |= {"alpha": None, "readout": classify.settings(model, one.space)}
+        if kind == "lra":
+            run |= {"alpha": None, "readout": lra.settings(one.task)}
         if model.pool:
             run |= {"pool": list(model.pool), "segments": model.segments}
         if kind != "regression" and country is not None:
@@ -74,6 +76,8 @@ KINDS: dict[str, Callable[[Record], Record]] = {
     "classification": classify.measure,
     "mnist": classify.measure,
     archive.KIND: archive.measure,
+    "lra": lra.measure,
+    "lra trial": lra.validate,
     "long-term": longterm.measure,
     "long-term trial": longterm.validate,
 }

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from paralesn.reservoirs import checks, tokens
 from paralesn.reservoirs.layers import (
     OF_A_LAYER,
     DiagonalLayer,
@@ -13,7 +14,9 @@ from paralesn.reservoirs.layers import (
     checked,
     draw_layer,
 )
+from paralesn.reservoirs.series import Series
 from paralesn.reservoirs.stacked import Stacked
+from paralesn.reservoirs.state import State
 
 
 class ParalESN(Stacked):
@@ -78,6 +81,11 @@ class ParalESN(Stacked):
     phases : "random" or "even"
         "even" spaces the phases evenly over `theta`, from min on and without max: no two units then
         hear nearly the same frequency, which is what limits the memory of random ones.
+    vocabulary : int, optional
+        Inputs are tokens, whole numbers from 0 to vocabulary - 1, of which a time step holds one.
+        They count as the one-hot rows they name, of that many features, which are never made. A
+        batch may be filled up with -1 after the end of a series: the series ends there, as it would
+        in a list, and `run` returns a list.
 
     Attributes
     ----------
@@ -128,6 +136,7 @@ class ParalESN(Stacked):
         n_jobs: int | None = None,
         seed: Any = 0,
         phases: str = "random",
+        vocabulary: int | None = None,
     ) -> None:
         self.units = units
         self.layers = layers
@@ -149,6 +158,14 @@ class ParalESN(Stacked):
         self.n_jobs = n_jobs
         self.seed = seed
         self.phases = phases
+        self.vocabulary = vocabulary
+
+    def _check_hyperparameters(self) -> None:
+        super()._check_hyperparameters()
+        size, given = tokens.vocabulary(self.vocabulary), self._given()
+        if given is not None and size != self._said_of(given)["vocabulary"]:
+            expected = self._said_of(given)["vocabulary"]
+            raise checks.fail("vocabulary", size, f"{expected}, as given to from_layers")
 
     def _check_layer(self, hyper: Mapping[str, Any], prefix: str) -> None:
         check_hyperparameters(hyper, prefix)
@@ -161,8 +178,32 @@ class ParalESN(Stacked):
         is_first: bool,
         hyper: Mapping[str, Any],
     ) -> DiagonalLayer:
-        shape = (width, below) if is_first else (width,)
-        return draw_layer(rng, width, shape, real=self.real, **hyper)
+        shape = (width, self.vocabulary or below) if is_first else (width,)
+        is_read = is_first and self.vocabulary is not None
+        return draw_layer(rng, width, shape, real=self.real, tokens=is_read, **hyper)
+
+    # -- tokens ----------------------------------------------------------------------------------
+
+    def _tokens(self) -> int | None:
+        """Number of different tokens, or None: of what was drawn, or is to be."""
+        if not hasattr(self, "layers_"):
+            return tokens.vocabulary(self.vocabulary)
+        return self._said_of(self.layers_)["vocabulary"]
+
+    def _convert(self, X: Any, n_features: Any, first_step: int, allow_ended: bool) -> Series:
+        size = self._tokens()
+        if size is None:
+            return super()._convert(X, n_features, first_step, allow_ended)
+        data = super()._convert(X, 1, first_step, allow_ended)
+        return tokens.read(data, size, first_step, allow_ended)
+
+    def step(
+        self, x: Any, state: State | Sequence[np.ndarray] | None = None
+    ) -> tuple[np.ndarray, State]:
+        """One time step, for live data: see `Reservoir.step`; `x` may be a token."""
+        if (size := self._tokens()) is not None:
+            tokens.check_step(x, size)
+        return super().step(x, state)
 
     def _check_precision(self, dtype: np.dtype) -> None:
         """Eigenvalues must lie inside the unit circle as `dtype` rounds them, too."""
@@ -181,7 +222,9 @@ class ParalESN(Stacked):
 
     @staticmethod
     def _said_of(layers: tuple[DiagonalLayer, ...]) -> dict[str, Any]:
-        return {"real": layers[0].parts == 1}
+        first = layers[0]
+        size = first.w_in.shape[1] if first.tokens else None
+        return {"real": first.parts == 1, "vocabulary": size}
 
     @classmethod
     def from_layers(

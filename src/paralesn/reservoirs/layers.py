@@ -33,6 +33,8 @@ class DiagonalLayer:
     mix_kernel : (k,)
         ``z[i] = tanh(Re(sum_j mix_kernel[j] h[i + j - (k - 1) // 2] + mix_bias))``, zero outside.
     mix_bias : number
+    tokens : bool
+        Whether x is the number of a token, which stands for column x of the dense `w_in`.
     """
 
     eigenvalues: np.ndarray
@@ -41,6 +43,7 @@ class DiagonalLayer:
     tau: float
     mix_kernel: np.ndarray
     mix_bias: Any
+    tokens: bool = False
 
     def __post_init__(self) -> None:
         arrays = ("eigenvalues", "w_in", "bias", "mix_kernel", "mix_bias")
@@ -89,6 +92,7 @@ def draw_layer(
     mix_scale: float,
     mix_bias_scale: float,
     mix_size: int,
+    tokens: bool = False,
 ) -> DiagonalLayer:
     """Draw one layer of `width` units whose input weights have the shape `weights`.
 
@@ -118,6 +122,7 @@ def draw_layer(
         tau=float(tau),
         mix_kernel=mix_scale * symmetric(kernels, (mix_size,)),
         mix_bias=mix_bias_scale * symmetric(mix_biases, (1,))[0],
+        tokens=tokens,
     )
 
 
@@ -135,6 +140,10 @@ def checked(layers: Iterable[DiagonalLayer]) -> tuple[DiagonalLayer, ...]:
         if np.iscomplexobj(layer.eigenvalues) != np.iscomplexobj(layers[0].eigenvalues):
             raise TypeError(f"arrays {here} must be complex or real as those of the first layer")
         checks.weights(layer, units, below, here)
+        if checks.flag(f"tokens {here}", layer.tokens) and (below or layer.w_in.shape[1] < 2):
+            raise ValueError(
+                f"tokens {here} must be False: only a first layer of several inputs may"
+            )
         size = layer.mix_kernel.size
         if layer.mix_kernel.ndim != 1 or not 1 <= size <= LONGEST_KERNEL:
             shape = layer.mix_kernel.shape

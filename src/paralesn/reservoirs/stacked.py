@@ -87,7 +87,7 @@ class Stacked(Reservoir):
     def _draw(self, n_features: int, rng: np.random.Generator) -> tuple[Any, ...]:
         given = self._given()
         if given is not None:
-            features = given[0].w_in.shape[1]
+            features = _reads(given[0])
             if features != n_features:
                 raise ValueError(
                     f"X has {n_features} features, but {type(self).__name__} is expecting "
@@ -115,7 +115,7 @@ class Stacked(Reservoir):
         self.layers_ = self._checked(self.layers_)
         if self._given() is not None:
             self._given_layers = self.layers_
-        features = self.layers_[0].w_in.shape[1]
+        features = _reads(self.layers_[0])
         if self.n_features_in_ != features:
             raise checks.fail("n_features_in_", self.n_features_in_, str(features))
         self._settle()
@@ -136,7 +136,7 @@ class Stacked(Reservoir):
         )
         made._given_layers = checked
         made._check_hyperparameters()
-        made._draw_for(checked[0].w_in.shape[1])
+        made._draw_for(_reads(checked[0]))
         return made
 
     def _given(self) -> tuple[Any, ...] | None:
@@ -159,3 +159,8 @@ class Stacked(Reservoir):
         if given is not None:
             fresh._given_layers = given
         return fresh
+
+
+def _reads(first: Any) -> int:
+    """Features of a time step that a first layer reads: of tokens, one."""
+    return 1 if getattr(first, "tokens", False) else int(first.w_in.shape[1])
