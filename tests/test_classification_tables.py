@@ -209,6 +209,7 @@ def test_the_pooled_model_reads_statistics_over_time(small):
     pytest.importorskip("torch")
     model = catalogue.models()["ParalESN (pooled)"]
     assert reproduce.belongs("smnist", model.name)
+    assert not reproduce.belongs("psmnist", model.name)
     assert not reproduce.belongs("forda", model.name)
     assert not reproduce.belongs("mg", model.name)
     configuration = Tuned("smnist", model.name, "extended", LAYER, 1.0, 0.9, 5, 1.0, 1)

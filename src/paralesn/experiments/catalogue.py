@@ -40,7 +40,7 @@ class Model:
     space: str
     deep: bool = False
     fixed: Mapping[str, Any] = field(default_factory=dict)
-    kind: str = ""  # of the only tasks it is for
+    only: str = ""  # the only task that it is for
     units: int | None = None  # other than the task's
     pool: tuple[str, ...] = ()  # what is taken of states over time, where not the last one
     segments: int = 1

@@ -122,9 +122,9 @@ def shipped_records() -> dict[str, Record]:
 
 def belongs(task: str, model: str) -> bool:
     """Whether a model has a row in the table of a task: the paper has it, or we add it."""
-    kind, only = tasks()[task].kind, models()[model].kind
+    kind, only = tasks()[task].kind, models()[model].only
     if only:
-        return kind == only
+        return task == only
     return kind == "regression" or model in ((lra.MODEL,) if kind == "lra" else tables.MAIN)
 
 
