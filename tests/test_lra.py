@@ -160,7 +160,10 @@ def test_both_readouts_learn_and_say_how_well(rng, classes):
     pytest.importorskip("torch")
     y = np.arange(300) % classes
     states = (rng.normal(size=(300, 5)) + 4 * np.eye(classes, 5)[y]).astype("float32")
-    run = {"seed": 0, "readout": {"penalties": [0.1, 10.0], "perceptron": {"hidden": 8}}}
+    run = {
+        "seed": 0,
+        "readout": {"penalties": [0.1, 10.0], "perceptron": {"hidden": 8, "learning_rate": 0.01}},
+    }
     found = lra.read_outs(run, states[:200], y[:200], states[200:], y[200:])
     assert list(found) == ["perceptron", "ridge"]
     for accuracy, readout in found.values():
