@@ -1,6 +1,7 @@
 """Records as commands would have left them, with figures drawn at random: nothing is run."""
 
 import json
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -119,7 +120,8 @@ def write_all(folder):
         "seed": 0, "metric": "accuracy", "metrics": {"accuracy": 0.9712}, "seconds": 4.0,
         "timing": {"total": 5.5}, "sizes": [3601, 1320, 500, 2], **SURROUNDINGS,
     }  # fmt: skip
-    write(folder / "results", [archive])
+    arena = run(replace(mnist, task="lra-text", model="ParalESN (deep)"), 0, 0.8) | {"kind": "lra"}
+    write(folder / "results", [archive, arena])
     write(folder / "race", race(), "race.jsonl")
     errors = [
         {"units": units, "seed": 0, "linear": 0.9, "perceptron": 1 / units, "formula": 0.1 / units}

@@ -67,7 +67,7 @@ def test_the_rows_are_the_papers():
     assert all(one.std is None for one in ours)
     assert catalogue.published("lra-image", "LRU") is None
     for row in catalogue.read(lra.FILE)["published"]:
-        *figures, average = lra_table._figures(row)
+        *figures, average = lra_table.figures(row)
         off = average - np.mean([figure for figure in figures if figure is not None])
         assert (
             abs(off - (1.0 if row == "S5" else 0.0)) < 0.051

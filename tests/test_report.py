@@ -18,7 +18,7 @@ from paralesn.experiments import reproduce, tables, tuned
 from paralesn.experiments.search import Tuned
 from paralesn.report import build, chosen, comparison, scales, stored
 from paralesn.report.parts import Findings, Html, html
-from paralesn.report.sections import SECTIONS, archive
+from paralesn.report.sections import SECTIONS, archive, lra
 
 CHOSEN = tuned.shipped("narma10", "ParalESN", "extended")
 PAPER = tuned.shipped("narma10", "ParalESN", "paper")
@@ -326,3 +326,16 @@ def test_the_archive_stands_beside_its_rivals(tmp_path, monkeypatch):
     assert ahead.rows[0][:4] == ["MiniROCKET", "1", "0.9712", "0.9485"]
     assert found.data["rivals"]["QUANT"]["better"] == 1
     assert archive.section(Findings(stored.Stored())).missing
+
+
+def test_the_arena_stands_below_the_papers_rows():
+    shown = tuned.shipped("smnist", "ParalESN", "extended")
+    run = made.run(replace(shown, task="lra-text", model="ParalESN (deep)"), 0, 0.8)
+    cells = chosen.table_cells([run | {"kind": "lra"}])
+    table, seconds, *_ = lra.section(Findings(stored.Stored(), cells)).parts
+    assert table.rows[-1][0] == "ParalESN (deep), ours"
+    assert table.rows[-2][3] == "80.2"  # as the paper prints it
+    assert "80.0" in table.rows[-1][3]
+    assert "-" in table.rows[-1][5]  # no average of one task
+    assert len(seconds.rows) == 3
+    assert lra.section(Findings(stored.Stored())).missing

@@ -14,19 +14,20 @@ TITLE = "Long Range Arena, accuracy in %"
 Cells = dict[tuple[str, str], Cell]
 
 
-def _figures(model: str) -> list[float | None]:
+def figures(model: str) -> list[float | None]:
     """What the paper prints in a row, in percent, its own average last."""
     row = read(FILE)["published"][model]
     return [row.get(task) for task in (*tasks_of("lra"), "average")]
 
 
-def _average(ours: Iterable[Cell | None]) -> float | None:
+def average(ours: Iterable[Cell | None]) -> float | None:
     """Our mean over the tasks, in percent, once there is a result of each."""
-    figures = [None if cell is None else cell.mean / cell.task.scale for cell in ours]
-    return None if None in figures else float(np.mean(figures))  # type: ignore[arg-type]
+    means = [None if cell is None else cell.mean / cell.task.scale for cell in ours]
+    return None if None in means else float(np.mean(means))  # type: ignore[arg-type]
 
 
-def _ours(cells: Cells) -> list[Cell | None]:
+def ours_of(cells: Cells) -> list[Cell | None]:
+    """Our cell of every task."""
     return [cells.get((task, MODEL)) for task in tasks_of("lra")]
 
 
@@ -36,7 +37,7 @@ def _number(figure: float | None) -> str:
 
 def as_rich(cells: Cells) -> Table | None:
     """The table for the terminal: ours over the paper's, in brackets, and our seconds."""
-    ours = _ours(cells)
+    ours = ours_of(cells)
     if not any(ours):
         return None
     table = Table(title=f"{TITLE}; all rows but ours as the paper prints", title_justify="left")
@@ -45,11 +46,11 @@ def as_rich(cells: Cells) -> Table | None:
         table.add_column(f"↑ {tasks()[task].title}", justify="right")
     table.add_column("↑ Avg", justify="right")
     for row in read(FILE)["published"]:
-        texts = ["-" if figure is None else f"({figure:.1f})" for figure in _figures(row)]
+        texts = ["-" if figure is None else f"({figure:.1f})" for figure in figures(row)]
         table.add_row(Text(f"{row}, the paper"), *texts)
     table.add_section()
     found = [Text("-") if cell is None else _text(cell, None) for cell in ours]
-    table.add_row(Text(f"{MODEL}, ours"), *found, _number(_average(ours)))
+    table.add_row(Text(f"{MODEL}, ours"), *found, _number(average(ours)))
     for what, name in (
         ("seconds of features", "features seconds"),
         ("of training", "training seconds"),
@@ -62,7 +63,7 @@ def as_rich(cells: Cells) -> Table | None:
 
 def as_latex(cells: Cells) -> str:
     """The table as LaTeX (booktabs); rows with a dagger are the paper's own figures."""
-    ours = _ours(cells)
+    ours = ours_of(cells)
     if not any(ours):
         return ""
     heads = " & ".join(rf"$\uparrow$ {tasks()[task].title}" for task in tasks_of("lra"))
@@ -73,9 +74,9 @@ def as_latex(cells: Cells) -> str:
         rf"Model & {heads} & $\uparrow$ Avg \\",
         r"\midrule",
     ]
-    rows = {row + r"$^\dagger$": _figures(row) for row in read(FILE)["published"]}
+    rows = {row + r"$^\dagger$": figures(row) for row in read(FILE)["published"]}
     means = [None if cell is None else cell.mean / cell.task.scale for cell in ours]
-    rows[MODEL] = [*means, _average(ours)]
-    for row, figures in rows.items():
-        lines.append(" & ".join([row, *map(_number, figures)]) + r" \\")
+    rows[MODEL] = [*means, average(ours)]
+    for row, numbers in rows.items():
+        lines.append(" & ".join([row, *map(_number, numbers)]) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])

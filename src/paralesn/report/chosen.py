@@ -15,7 +15,7 @@ from paralesn.experiments.reproduce import shipped_records
 from paralesn.experiments.runs import identity
 from paralesn.experiments.tables import Cell, cells
 
-KINDS = ("regression", "classification", "mnist")
+KINDS = ("regression", "classification", "mnist", "lra")
 PAPER = " [paper space]"
 _SAME = ("configuration", "alpha", "units", "readout")
 _NEEDED = ("task", "model", "space", "seed", "configuration", "metric", "metrics", "seconds")

@@ -1,0 +1,51 @@
+"""Long Range Arena: the paper's table as it is printed, and ours below it."""
+
+from paralesn.experiments.catalogue import read, tasks, tasks_of
+from paralesn.experiments.lra import FILE, MODEL
+from paralesn.experiments.lra_table import average, figures, ours_of
+from paralesn.experiments.tables import notes, rows
+from paralesn.report.parts import Findings, Html, Section, Table, html
+
+TITLE = "Long Range Arena"
+_TIMES = (
+    ("Features", "features seconds"),
+    ("Training", "training seconds"),
+    ("Test", "test seconds"),
+)
+
+
+def section(found: Findings) -> Section:
+    """Accuracies of a deep ParalESN, and what they took."""
+    cells = ours_of(found.cells)
+    there = [cell for cell in cells if cell is not None]
+    if not there:
+        return Section("lra", TITLE, missing="`paralesn reproduce lra` runs it.")
+    names = [tasks()[name].title for name in tasks_of("lra")]
+    lines = [[f"{row}, the paper", *map(_number, figures(row))] for row in read(FILE)["published"]]
+    ours = [None if cell is None else cell.mean / cell.task.scale for cell in cells]
+    lines.append([f"{MODEL}, ours", *(_ours(one) for one in (*ours, average(cells)))])
+    times = [
+        [
+            what,
+            *(
+                "-" if c is None or name not in c.costs else f"{c.costs[name][0]:.0f}"
+                for c in cells
+            ),
+        ]
+        for what, name in _TIMES
+    ]
+    parts: list[Table | Html] = [
+        Table("Accuracy in %", ["Model", *names, "Average"], lines),
+        Table("Seconds", ["", *names], times),
+        *(Html(f'<p class="note">{html(text)}</p>') for text in notes(there)),
+    ]
+    lead = "All rows but the last are as the paper prints them, most of them quoted there."
+    return Section("lra", TITLE, lead, parts, data=rows(there))
+
+
+def _number(figure: float | None) -> str:
+    return "-" if figure is None else f"{figure:.1f}"
+
+
+def _ours(figure: float | None) -> Html:
+    return Html(f'<td><span class="ours">{_number(figure)}</span></td>')
