@@ -214,16 +214,16 @@ def test_the_pooled_model_reads_statistics_over_time(small):
     assert not reproduce.belongs("mg", model.name)
     configuration = Tuned("smnist", model.name, "extended", LAYER, 1.0, 0.9, 5, 1.0, 1)
     (run,) = runs.plan([configuration], 1)
-    assert (run["units"], run["pool"], run["segments"]) == (256, ["last", "mean", "std"], 4)
+    assert (run["units"], run["pool"], run["segments"]) == (160, ["last", "mean", "std"], 7)
     run["readout"] |= {"learning_rate": 1e-2, "epochs": 10}
     found = classify.measure(run)
-    statistics = 256 * 3 * 4
-    assert found["trained"] == statistics * 51 + 51 + 51 * 3 + 3
+    statistics = 160 * 3 * 7
+    assert found["trained"] == statistics * 47 + 47 + 47 * 3 + 3
     assert found["metrics"]["accuracy"] > 0.8
     reservoir = classify.build(model, LAYER, 0, "smnist")
     X = small["mnist"].test
     np.testing.assert_array_equal(
-        classify.features(model, reservoir, X), reservoir.pool(X, ("last", "mean", "std"), 4)
+        classify.features(model, reservoir, X), reservoir.pool(X, ("last", "mean", "std"), 7)
     )
 
 
