@@ -121,7 +121,8 @@ def write_all(folder):
         "timing": {"total": 5.5}, "sizes": [3601, 1320, 500, 2], **SURROUNDINGS,
     }  # fmt: skip
     arena = run(replace(mnist, task="lra-text", model="ParalESN (deep)"), 0, 0.8) | {"kind": "lra"}
-    write(folder / "results", [archive, arena])
+    pooled = run(tuned.shipped("smnist", "ParalESN (pooled)", "extended"), 0, 0.98)
+    write(folder / "results", [archive, arena, pooled])
     write(folder / "race", race(), "race.jsonl")
     errors = [
         {"units": units, "seed": 0, "linear": 0.9, "perceptron": 1 / units, "formula": 0.1 / units}

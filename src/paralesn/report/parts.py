@@ -38,6 +38,7 @@ LOOKS = {
     "rParalESN (deep)": Look(4, "triangle", True),
     "ParalESN": Look(1, "circle"),
     "ParalESN (deep)": Look(1, "circle", True),
+    "ParalESN (pooled)": Look(1, "square"),
     "LSTM": Look(5, "square"),
     "Transformer": Look(4, "triangle"),
     "S4": Look(2, "diamond"),

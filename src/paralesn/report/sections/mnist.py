@@ -12,11 +12,7 @@ from paralesn.report.sections.results import held_line, paper_line
 
 TITLE = "Sequential MNIST"
 # Hollow are the paper's figures here, so that deep models need markers of their own.
-_LOOKS = LOOKS | {
-    "ESN (deep)": Look(0, "triangle"),
-    "ParalESN (deep)": Look(1, "diamond"),
-    "ParalESN (pooled)": Look(1, "square"),
-}
+_LOOKS = LOOKS | {"ESN (deep)": Look(0, "triangle"), "ParalESN (deep)": Look(1, "diamond")}
 
 
 def section(found: Findings) -> Section:
