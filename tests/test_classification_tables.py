@@ -320,7 +320,7 @@ def configured(small, monkeypatch):
     known = {"ParalESN": CHOSEN, "ESN": DENSE}
     monkeypatch.setattr(
         reproduce, "configurations",
-        lambda task, model, storage: {model: known[model]} if model in known else {},
+        lambda task, model, *_: {model: known[model]} if model in known else {},
     )  # fmt: skip
     (run,) = runs.plan([DENSE], 1)
     shipped = run | _record("forda", "ESN", 0.7, 0, space="paper", shipped=True)

@@ -109,8 +109,7 @@ def _exchange(found: Findings, task: str) -> Figure:
         for who, at, accuracy in points:
             tip = f"{model}, {who}: {accuracy:.2f} % in {at:.3g} minutes"
             shown = Look(look.color, look.marker, who == "paper")
-            labels = [] if who == "paper" else [f"{model}, ours"]
-            series.append(Series(model, [(at, accuracy)], [tip], False, shown, labels))
+            series.append(Series(model, [(at, accuracy)], [tip], False, shown))
             lines.append([model, who, f"{at:.3g}", f"{accuracy:.2f}"])
     return Figure(
         f"{title}: accuracy against minutes",
