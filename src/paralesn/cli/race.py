@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import Progress
 
-from paralesn.cli.shared import app, folder, picture
+from paralesn.cli.shared import Json, app, console_for, folder, picture, print_json, wide
 
 
 @app.command()
@@ -25,13 +24,14 @@ def race(
     test: Annotated[int, typer.Option(min=10, help="Digits to test on.")] = 2_000,
     threads: Annotated[int, typer.Option(min=1, help="Threads of every model.")] = 2,
     out: Annotated[Path, typer.Option(help="Folder of records and picture.")] = Path("race"),
+    json: Json = False,
 ) -> None:
     """Train every model with the same budget; what is on record is not run again."""
     from paralesn.experiments import race as racing
     from paralesn.experiments.catalogue import chosen
     from paralesn.experiments.race_report import plot, table
 
-    console = Console()
+    console = console_for(json)
     folder(out)
     try:
         wanted_tasks = chosen(tasks or None, racing.TASKS, "tasks")
@@ -50,8 +50,9 @@ def race(
         except (ModuleNotFoundError, FileNotFoundError, ValueError) as error:
             console.print(str(error), markup=False, soft_wrap=True)
             raise typer.Exit(1) from None
-    wide = Console(width=max(console.width, 150)) if not console.is_terminal else console
     for task in wanted_tasks:
-        wide.print(table(found, task))
+        wide(console).print(table(found, task))
     console.print(f"Records: {out / 'race.jsonl'}", markup=False, soft_wrap=True)
     picture(console, out / "race.png", partial(plot, found))
+    if json:
+        print_json(found)

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from paralesn.cli.shared import app, folder, picture
+from paralesn.cli.shared import Json, app, console_for, folder, picture, print_json, wide
 
 if TYPE_CHECKING:
     from paralesn.experiments.reproduce import Reproduction
@@ -93,6 +94,7 @@ def search(
     export: Annotated[
         Path | None, typer.Option(help="Write the chosen configurations to this TOML file.")
     ] = None,
+    json: Json = False,
 ) -> None:
     """Search for configurations; studies that are done are not repeated, others go on."""
     from paralesn.experiments import reproduce, tuned
@@ -101,7 +103,7 @@ def search(
     from paralesn.experiments.search import Budget
     from paralesn.experiments.search import tuned as found_in
 
-    console = Console()
+    console = console_for(json)
     if export is not None:
         folder(export.parent, "--export")
     try:
@@ -124,6 +126,8 @@ def search(
     if export is not None:
         tuned.write(export, results)
         console.print(f"Configurations: {export}", markup=False, soft_wrap=True)
+    if json:
+        print_json([asdict(one) for one in results])
 
 
 @app.command()
@@ -159,16 +163,15 @@ def reproduce(
     studies: Annotated[
         str | None, typer.Option(help="Take configurations from these studies where they are.")
     ] = None,
+    json: Json = False,
 ) -> None:
     """Print the paper's tables: our mean and deviation, the paper's, the difference."""
-    from paralesn.experiments.catalogue import tasks_of as of_kind
+    from paralesn.experiments import tables
     from paralesn.experiments.energy import checked_country
-    from paralesn.experiments.reproduce import belongs, models_of, search_lra, tasks_of
+    from paralesn.experiments.reproduce import models_of, tasks_of
     from paralesn.experiments.reproduce import reproduce as carry_out
-    from paralesn.experiments.search import Budget
-    from paralesn.experiments.spaces import SPACES
 
-    console, jobs = Console(), jobs or _cores()
+    console, jobs = console_for(json), jobs or _cores()
     everything = [*(what or ()), *(tasks or ())]
     named = [name for name in everything or ["regression"] if name not in (LONG_TERM, UCR)]
     try:
@@ -180,17 +183,11 @@ def reproduce(
     folder(out)
     if search:
         studies = studies or str(out / "studies")
-        there = _leave_out(console, chosen)
-        arena = [task for task in there if task in of_kind("lra")]
-        others = product([task for task in there if task not in arena], rows, SPACES)
-        wanted = [study for study in others if belongs(*study[:2])]
-        if wanted:
-            _search(console, wanted, studies, Budget(trials), jobs)
-        with _counted(console, "judging candidates") as start:
-            search_lra(arena, out, start)
+        _search_first(console, chosen, rows, studies, trials, jobs, out)
     elif studies is not None and "://" not in studies and not Path(studies).is_dir():
         raise typer.BadParameter(f"the folder {studies} does not exist", param_hint="--studies")
     absent: dict[str, str] = {}
+    results: dict[str, Any] = {}
     if chosen:
         with _counted(console, "running") as start:
             found = carry_out(
@@ -198,10 +195,38 @@ def reproduce(
             )
         _show(console, found, named, rows)
         absent = found.absent
+        results = {"results": tables.rows(found.cells.values()), "left_out": absent}
     if not everything or {LONG_TERM, "all"} & set(everything):
-        _long_term(console, out, seeds or 5, jobs, search, absent)
+        results["long_term"] = _long_term(console, out, seeds or 5, jobs, search, absent)
     if {UCR, "all"} & set(everything):
-        _ucr(console, out, seeds or 1, jobs)
+        results["ucr"] = _ucr(console, out, seeds or 1, jobs)
+    if json:
+        print_json(results)
+
+
+def _search_first(
+    console: Console,
+    tasks: list[str],
+    models: list[str],
+    studies: str,
+    trials: int,
+    jobs: int,
+    out: Path,
+) -> None:
+    """Look for configurations of models for tasks, in both spaces; of the arena, of candidates."""
+    from paralesn.experiments.catalogue import tasks_of
+    from paralesn.experiments.reproduce import belongs, search_lra
+    from paralesn.experiments.search import Budget
+    from paralesn.experiments.spaces import SPACES
+
+    there = _leave_out(console, tasks)
+    arena = [task for task in there if task in tasks_of("lra")]
+    others = product([task for task in there if task not in arena], models, SPACES)
+    wanted = [study for study in others if belongs(*study[:2])]
+    if wanted:
+        _search(console, wanted, studies, Budget(trials), jobs)
+    with _counted(console, "judging candidates") as start:
+        search_lra(arena, out, start)
 
 
 def _show(console: Console, found: "Reproduction", named: list[str], rows: list[str]) -> None:
@@ -210,13 +235,13 @@ def _show(console: Console, found: "Reproduction", named: list[str], rows: list[
     from paralesn.experiments.catalogue import tasks_of
 
     wanted = [name for name in named if name in tables.TABLES] or list(tables.TABLES)
-    wide = _wide(console)
+    broad = wide(console)
     printed = [tables.as_rich(found.cells, name) for name in wanted]
     printed += [mnist_table.as_rich(found.cells, task) for task in tasks_of("mnist")]
     printed.append(lra_table.as_rich(found.cells))
     for table in (*printed, tables.times(found.cells, rows)):
         if table is not None and table.row_count:
-            wide.print(table)
+            broad.print(table)
     for text in (*tables.notes(found.cells.values()), *tables.summary(found.cells)):
         console.print(text, markup=False, soft_wrap=True)
     for why in found.absent.values():
@@ -226,7 +251,7 @@ def _show(console: Console, found: "Reproduction", named: list[str], rows: list[
 
 def _long_term(
     console: Console, out: Path, seeds: int, jobs: int, search: bool, absent: Container[str]
-) -> None:
+) -> list[dict[str, Any]]:
     """Run what is not on record, and print long-term forecasts beside published ones.
 
     Sets that are `absent` were said to be.
@@ -238,14 +263,15 @@ def _long_term(
     sets = _leave_out(console, [name for name in SETS if name not in absent])
     if not sets:
         console.print("Left out: long-term forecasts, for want of these files")
-        return
+        return []
     with _counted(console, "long-term forecasts") as start:
         found, written = long_term(sets, out, seeds, jobs, search, start)
-    _wide(console).print(tables.long_term(found))
+    wide(console).print(tables.long_term(found))
     _tell(console, written)
+    return found
 
 
-def _ucr(console: Console, out: Path, seeds: int, jobs: int) -> None:
+def _ucr(console: Console, out: Path, seeds: int, jobs: int) -> list[dict[str, Any]]:
     """Run what is not on record, and print accuracies on the archive beside published ones."""
     from paralesn.experiments import archive
     from paralesn.experiments.reproduce import ucr
@@ -253,11 +279,12 @@ def _ucr(console: Console, out: Path, seeds: int, jobs: int) -> None:
     names = archive.at_hand()
     if not names:
         console.print("Left out: the UCR archive, for no folder of PARALESN_DATA holds any of it")
-        return
+        return []
     with _counted(console, "UCR archive") as start:
         found, written = ucr(names, out, seeds, jobs, start)
-    _wide(console).print(archive.as_rich(found))
+    wide(console).print(archive.as_rich(found))
     _tell(console, written)
+    return found
 
 
 @contextmanager
@@ -273,11 +300,6 @@ def _counted(console: Console, what: str) -> Iterator[Callable[[int], Callable[[
         yield start
 
 
-def _wide(console: Console) -> Console:
-    """A console that does not fold tables where nobody looks at it."""
-    return Console(width=max(console.width, 200)) if not console.is_terminal else console
-
-
 def _tell(console: Console, written: list[Path]) -> None:
     for path in written:
         console.print(f"Written: {path}", markup=False, soft_wrap=True)
@@ -290,6 +312,7 @@ def sensitivity(
     space: Annotated[str, typer.Option(help="paper or extended.")] = "paper",
     studies: Annotated[str, typer.Option(help="Folder or storage URL of the studies.")] = "studies",
     out: Out = Path("sensitivity"),
+    json: Json = False,
 ) -> None:
     """Show what each hyperparameter does to the validation error, from the trials on record."""
     from functools import partial
@@ -299,7 +322,7 @@ def sensitivity(
     from paralesn.experiments.sensitivity import as_record, effects, plot, table
     from paralesn.experiments.spaces import SPACES
 
-    console = Console()
+    console = console_for(json)
     try:
         (task,) = chosen([task], tasks(), "task")
         (model,) = chosen([model], models(), "model")
@@ -313,3 +336,5 @@ def sensitivity(
     save_json(as_record(found), out / f"{name}.json")
     _tell(console, [out / f"{name}.json"])
     picture(console, out / f"{name}.png", partial(plot, found))
+    if json:
+        print_json(as_record(found))

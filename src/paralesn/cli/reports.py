@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from paralesn.cli.shared import Json, app, folder, picture, print_json, stderr
+from paralesn.cli.shared import Json, app, console_for, folder, picture, print_json, stderr
 
 
 @app.command()
@@ -72,13 +72,14 @@ def complexity(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes, in seconds.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Measure everything anew.")] = False,
+    json: Json = False,
 ) -> None:
     """Measure time, memory and parameters of reservoirs by size and by length of the series."""
     from paralesn.experiments.complexity import collect, read, settings
     from paralesn.experiments.complexity_plot import plot
     from paralesn.experiments.complexity_report import tables
 
-    console, path = Console(), folder(out) / "complexity.json"
+    console, path = console_for(json), folder(out) / "complexity.json"
     is_there = path.exists() and not fresh
     try:
         if is_there:
@@ -106,6 +107,8 @@ def complexity(
         )
     console.print(f"Measurements: {path}", soft_wrap=True)
     picture(console, out / "complexity.png", partial(plot, record))
+    if json:
+        print_json(record)
 
 
 @app.command()
@@ -113,11 +116,12 @@ def universality(
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("universality"),
     seeds: Annotated[int, typer.Option(min=1, help="Reservoirs of each size.")] = 3,
     quick: Annotated[bool, typer.Option("--quick", help="Few sizes, little data.")] = False,
+    json: Json = False,
 ) -> None:
     """Approximate a nonlinear filter with linear reservoirs and a perceptron."""
     from paralesn.experiments.universality import approximate, plot, settings, table
 
-    console, path = Console(), folder(out) / "universality.json"
+    console, path = console_for(json), folder(out) / "universality.json"
     with Progress(console=console, transient=True) as progress:
         bar = progress.add_task("starting", total=None)
 
@@ -132,3 +136,5 @@ def universality(
     console.print(table(record))
     console.print(f"Errors: {path}", soft_wrap=True)
     picture(console, out / "universality.png", partial(plot, record))
+    if json:
+        print_json(record)

@@ -86,6 +86,18 @@ def stderr() -> Console:
     return Console(stderr=True, highlight=False)
 
 
+def console_for(json: bool) -> Console:
+    """Where to talk to people: where scripts read the results, not among these."""
+    return stderr() if json else Console()
+
+
+def wide(console: Console) -> Console:
+    """A console that does not fold tables where nobody looks at it."""
+    if console.is_terminal:
+        return console
+    return Console(stderr=console.stderr, width=max(console.width, 200))
+
+
 def say(console: Console, text: str) -> None:
     """Print text as it is."""
     console.print(text, markup=False, soft_wrap=True, highlight=False)
