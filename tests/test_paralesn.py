@@ -29,7 +29,7 @@ def same(a, b):
 
 def test_constructor_has_exactly_the_agreed_parameters():
     names = """units layers rho theta tau input_scale bias_scale mix_scale mix_bias_scale mix_size
-    inter concat real mixing dtype engine device n_jobs seed phases"""
+    inter concat real mixing dtype engine device n_jobs seed phases vocabulary"""
     assert " ".join(signature(pe.ParalESN).parameters) == " ".join(names.split())
 
 

@@ -5,7 +5,8 @@ by token, each as the one-hot row it names. Every series keeps its own length. A
 of the candidates that `lra.toml` lists, by ridge regression on some thousand training cases of
 which a third is held out. The best is trained on the whole training set: by the two-layer
 perceptron, which stops by the cases that are set aside for validation, and by ridge regression,
-whose penalty is chosen by them. The one that does better on these reads out the test set, once.
+whose penalty is chosen by them. The one that does better on these reads out the test set, once;
+ridge learns from them, too, before it does.
 """
 
 import json
@@ -169,11 +170,13 @@ def measure(run: Record) -> Record:
     del states  # a test set may be as large
     tested = features(configuration, drawn, cases.X_test, np.arange(len(cases.y_test)))
     by = max(found, key=lambda name: found[name][0])
-    predicted = found[by][1].predict(tested)
+    readout = found[by][1]
     if by == "ridge":
-        predicted, trained = labels(predicted), (width + 1) * indicators(cases.y_test[:1], k).size
+        readout.partial_fit(held_states, indicators(cases.y_train[held], k))
+        predicted = labels(readout.predict(tested))
+        trained = np.size(readout.coef_) + np.size(readout.intercept_)
     else:
-        trained = found[by][1].n_parameters_
+        predicted, trained = readout.predict(tested), readout.n_parameters_
     right = float((predicted == cases.y_test).mean())
     done = time.perf_counter()
     return {

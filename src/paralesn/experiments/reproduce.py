@@ -1,7 +1,7 @@
 """Reproduce the paper's tables from chosen configurations, and write what came out."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import as_file, files
@@ -72,17 +72,11 @@ def models_of(what: Sequence[str] | None, wanted: Sequence[str] | None) -> list[
     return chosen(named or None, models(), "models")
 
 
-def configurations(
-    task: str, model: str, storage: str | None, trials: Iterable[Record] = ()
-) -> dict[str, Tuned]:
+def configurations(task: str, model: str, storage: str | None) -> dict[str, Tuned]:
     """Rows of the tables and their configurations: the best on validation, and the paper space's.
 
-    Those of a search where it was done, otherwise those that come with the package. The trials of
-    the Long Range Arena are among the records `trials`.
+    Those of a search where it was done, otherwise those that come with the package.
     """
-    if tasks()[task].kind == "lra":
-        one = lra.chosen(task, trials)
-        return {} if one is None else {model: one}
     by_space = {}
     for space in SPACES:
         found = found_in(task, model, space, storage) if storage else None
@@ -154,7 +148,11 @@ def reproduce(
     for task, model in product(there, wanted_models):
         if not belongs(task, model):
             continue
-        rows = configurations(task, model, storage, known.values())
+        if tasks()[task].kind == "lra":  # its trials are on record, not in a study
+            best = lra.chosen(task, known.values())
+            rows = {} if best is None else {model: best}
+        else:
+            rows = configurations(task, model, storage)
         if not rows:
             absent[f"{task}, {model}"] = (
                 f"there is no configuration of {model} for {task}: `paralesn search` finds one"
