@@ -132,7 +132,9 @@ def test_neighbours_are_new_and_near_the_best(rng):
 
 def test_every_task_and_model_has_a_shipped_configuration_of_the_papers_space():
     for task in tasks_of("regression"):
-        for model in models():
-            one = tuned.shipped(task, model, "paper")
-            assert one is not None, (task, model)
+        for model in models().values():
+            if model.only:
+                continue
+            one = tuned.shipped(task, model.name, "paper")
+            assert one is not None, (task, model.name)
             assert one.trials >= 150

@@ -226,9 +226,7 @@ def test_cells_by_hand():
 
 
 def test_reports_are_rebuilt_without_training(tiny, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        reproduce, "configurations", lambda task, model, storage: {"ParalESN": SMALL}
-    )
+    monkeypatch.setattr(reproduce, "configurations", lambda *_: {"ParalESN": SMALL})
     first = reproduce.reproduce(["sinmem10"], ["ParalESN"], tmp_path, seeds=2)
     monkeypatch.setattr(runs, "carry_out", lambda *_: pytest.fail("trained again"))
     (tmp_path / "results.json").unlink()
