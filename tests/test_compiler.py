@@ -14,7 +14,7 @@ import numpy as np
 import paralesn as pe
 print(float(pe.ParalESN(units=9).run(np.ones(5))[0].sum()))
 from paralesn.engines.diagonal import layer_kernel
-stats = layer_kernel(True, False, 64).stats
+stats = layer_kernel(True, False, 64, False).stats
 print(sum(stats.cache_misses.values()), sum(stats.cache_hits.values()))
 """
 
@@ -47,7 +47,7 @@ for locator in list(vars(caching).values()):
 VANISHES = """
 import os, pathlib, shutil
 from paralesn.engines import diagonal
-diagonal.layer_kernel(True, False, 64)
+diagonal.layer_kernel(True, False, 64, False)
 folder = pathlib.Path(os.environ["NUMBA_CACHE_DIR"])
 shutil.rmtree(folder)
 folder.write_text("a file in the way")
@@ -55,7 +55,7 @@ folder.write_text("a file in the way")
 
 
 def test_with_no_folder_to_write_to_it_compiles_in_memory(tmp_path):
-    check = "import paralesn.engines.diagonal as d; print(type(d.layer_kernel(True, False, 64)._cache).__name__)"
+    check = "import paralesn.engines.diagonal as d; print(type(d.layer_kernel(True, False, 64, False)._cache).__name__)"
     folder = str(tmp_path / "cache")
     assert python(NOWHERE + check, NUMBA_CACHE_DIR=folder) == ["NullCache"]
     assert python(NOWHERE + PROGRAM, NUMBA_CACHE_DIR=folder)[0] == python(PROGRAM)[0]
@@ -114,9 +114,12 @@ def test_kernels_of_one_factory_have_names_of_their_own():
     from paralesn.engines.diagonal import layer_kernel
     from paralesn.engines.loop import loop_kernel
 
-    layers = [layer_kernel(*made) for made in product([True, False], [True, False], [64, 128])]
+    layers = [
+        layer_kernel(*made)
+        for made in product([True, False], [True, False], [64, 128], [True, False])
+    ]
     loops = [loop_kernel(first, later) for first in layers for later in (None, *layers)]
     names = [made.py_func.__qualname__ for made in (*layers, *loops)]
-    assert len(set(names)) == len(names) == 8 + 72
-    again = layer_kernel.__wrapped__(True, False, 64)  # the same values, the same name
-    assert again.py_func.__qualname__ == layer_kernel(True, False, 64).py_func.__qualname__
+    assert len(set(names)) == len(names) == 16 + 16 * 17
+    again = layer_kernel.__wrapped__(True, False, 64, False)  # the same values, the same name
+    assert again.py_func.__qualname__ == layer_kernel(True, False, 64, False).py_func.__qualname__

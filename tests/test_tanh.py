@@ -78,7 +78,9 @@ def test_outside_kernels_it_refuses():
 def test_the_compiled_layer_divides_vectors(dtype, packed):
     """The tanh holds the layer kernel's only divisions, in a loop for whole slices and in one for
     the last: LLVM must have vectorised both."""
-    function = njit(fastmath=FASTMATH, error_model="numpy")(layer_kernel(True, False, 64).py_func)
+    function = njit(fastmath=FASTMATH, error_model="numpy")(
+        layer_kernel(True, False, 64, False).py_func
+    )
     one = np.dtype(dtype).type(1)
     rows, steps = np.zeros(1, np.int64), np.ones(1, np.int64)
     state = np.zeros((1, 64), np.result_type(dtype, 1j))

@@ -202,7 +202,7 @@ def _load(kept, state, begin, reach):
 
 
 @cache
-def layer_kernel(is_complex: bool, is_ring: bool, width: int, is_token: bool = False) -> Any:
+def layer_kernel(is_complex: bool, is_ring: bool, width: int, is_token: bool) -> Any:
     """Kernel for complex or real layers with ring or dense input weights, by slices of `width`.
 
     With `is_token` the input is one column of whole numbers, each naming a column of the weights.
