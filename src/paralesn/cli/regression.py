@@ -186,17 +186,16 @@ def reproduce(
         _search_first(console, chosen, rows, studies, trials, jobs, out)
     elif studies is not None and "://" not in studies and not Path(studies).is_dir():
         raise typer.BadParameter(f"the folder {studies} does not exist", param_hint="--studies")
-    absent: dict[str, str] = {}
-    results: dict[str, Any] = {}
+    results: dict[str, Any] = {"left_out": {}}
     if chosen:
         with _counted(console, "running") as start:
             found = carry_out(
                 chosen, rows, out, seeds, jobs, studies, start, models is not None, country
             )
         _show(console, found, named, rows)
-        absent = found.absent
-        results = {"results": tables.rows(found.cells.values()), "left_out": absent}
+        results = {"results": tables.rows(found.cells.values()), "left_out": found.absent}
     if not everything or {LONG_TERM, "all"} & set(everything):
+        absent = results["left_out"]
         results["long_term"] = _long_term(console, out, seeds or 5, jobs, search, absent)
     if {UCR, "all"} & set(everything):
         results["ucr"] = _ucr(console, out, seeds or 1, jobs)
