@@ -50,3 +50,13 @@ def forecaster(frame, tmp_path):
     model = pe.ReservoirForecaster(pe.ParalESN(units=20), horizon=3, standardize=True)
     pe.save(model.fit(frame[["load"]]), tmp_path / "model.safetensors")
     return tmp_path / "model.safetensors"
+
+
+@pytest.fixture
+def one_torch_thread():
+    """PyTorch on one thread, so that sums have one order."""
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

@@ -3,13 +3,13 @@
 import gzip
 import hashlib
 import lzma
-import os
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
+import needs
 from paralesn.datasets import (
     DamagedFileError,
     MissingFileError,
@@ -25,8 +25,6 @@ from paralesn.datasets import (
 )
 from paralesn.datasets.formats import labels_array, parse_idx, parse_ts, parse_tsv
 
-REAL = os.environ.get("PARALESN_DATA")
-needs_files = pytest.mark.skipif(not REAL, reason="PARALESN_DATA is not set: no real files to read")
 WRITERS = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}
 
 
@@ -314,7 +312,7 @@ def test_importing_touches_no_network():
     assert out.stdout.strip() == "set()"
 
 
-@needs_files
+@needs.real_files
 @pytest.mark.parametrize(
     ("name", "train", "test", "labels"),
     [
@@ -334,7 +332,7 @@ def test_real_archives(name, train, test, labels):
     assert {row.status for row in check(name)} == {"ok"}
 
 
-@needs_files
+@needs.real_files
 def test_real_mnist():
     data = load_mnist(dtype="float32", download=False)
     assert (data.X_train.shape, data.X_test.shape) == ((60_000, 784, 1), (10_000, 784, 1))
@@ -345,7 +343,7 @@ def test_real_mnist():
     )
 
 
-@needs_files
+@needs.real_files
 @pytest.mark.parametrize(("name", "rows"), [("etth1", 8640), ("etth2", 8640), ("ettm1", 34560), ("ettm2", 34560)])  # fmt: skip
 def test_real_ett(name, rows):
     task = load(name, download=False)
@@ -357,7 +355,7 @@ def test_real_ett(name, rows):
     assert check(name)[0].status == "ok"
 
 
-@needs_files
+@needs.real_files
 def test_recorded_files_of_the_archive_are_as_recorded():
     """Where they are present; sums are those of the decompressed files."""
     names = [entry.name for entry in available() if entry.name.startswith("ucr:")]

@@ -18,12 +18,7 @@ from paralesn.baselines.training import Data, Settings, fit, measure  # noqa: E4
 SETTINGS = Settings(learning_rate=0.02, batch_size=16, epochs=6, checkpoint_seconds=0.0)
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 
 def task(cases=96, seed=0):

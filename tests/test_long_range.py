@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
+import needs
 from paralesn import datasets
 from paralesn.datasets import (
     DamagedFileError,
@@ -23,9 +24,6 @@ from paralesn.datasets import (
 from paralesn.datasets import kept as storage
 from paralesn.datasets.kept import Kept, as_list, kept
 from paralesn.datasets.listops import TOKENS
-
-REAL = os.environ.get("PARALESN_DATA")
-needs_files = pytest.mark.skipif(not REAL, reason="PARALESN_DATA is not set: no real files to read")
 
 
 @pytest.fixture
@@ -348,7 +346,7 @@ def test_images_that_are_none_are_refused(folder):
         load_cifar()
 
 
-@needs_files
+@needs.real_files
 def test_the_real_files(tmp_path, monkeypatch):
     monkeypatch.setenv("PARALESN_CACHE", str(tmp_path))
     for entry in datasets.available():
