@@ -151,6 +151,7 @@ def _add_where_equal(builder: Any, total: Any, a: Any, b: Any) -> Any:
 
 multiply = _of_floats(2, _floats, lambda builder, a, b: builder.fmul(a, b))
 add = _of_floats(2, _floats, lambda builder, a, b: builder.fadd(a, b))
+subtract = _of_floats(2, _floats, lambda builder, a, b: builder.fsub(a, b))
 multiply_add = _of_floats(3, _floats, _multiply_add)  # a b + c
 multiply_subtract = _of_floats(  # c - a b
     3, _floats, lambda builder, a, b, c: _multiply_add(builder, builder.fneg(a), b, c)

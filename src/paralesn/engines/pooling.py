@@ -1,25 +1,38 @@
 """States pooled over time: each block of states is digested while it sits in the cache.
 
-A series is cut into `segments` equal parts; in each part every unit's states are summed up by one
-number per statistic. Mean and variance come from sums of differences to the part's first state, in
-double precision: one pass, exact for states that do not change. Sums grow step by step, whatever
-the blocks, so block sizes do not change a bit.
+A single diagonal layer is pooled slice by slice: a slice runs through a series, or through as much
+of it as stays in the cache, and its states are digested before the next slice has its turn, all of
+it in one kernel. Other programs go block by block through their layers.
 """
 
-from typing import Any
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from paralesn.engines import deep, threads
-from paralesn.engines.compiler import called, inlined, kernel
+from paralesn.engines.compiler import kernel
+from paralesn.engines.diagonal import slice_width
+from paralesn.engines.diagonal_layer import PackedDiagonal
 from paralesn.engines.memory import empty
 from paralesn.engines.packed import Program
+from paralesn.engines.statistics import STATISTICS, digester, finish, gather
 
-STATISTICS = ("last", "mean", "std", "max", "min", "ppv")
-_LAST, _MEAN, _STD, _MAX, _MIN, _PPV = range(6)
-_FIRST = _MEAN  # the row of `marks` that holds a segment's first state
-_WIDTH = 128  # columns whose accumulators stay in the L1 cache
-_ROWS = 4  # rows digested at a time, while an accumulator is in a register
+_STEPS = 1024  # of a slice whose states stay in a core's cache
+_TASKS = 8  # for each thread, where there are as many series
+
+
+class _Wanted(NamedTuple):
+    """Statistics to compute, in the order asked for."""
+
+    segments: int
+    kinds: np.ndarray  # of each statistic, whether
+    order: np.ndarray
+
+    def columns(self, out: np.ndarray) -> int:
+        """Columns of the states that are pooled."""
+        return out.shape[1] // (self.segments * self.order.size)
 
 
 def pool(
@@ -36,13 +49,106 @@ def pool(
 
     `out` is (rows, segments * pools * columns of the states), in this order.
     """
-    workers = threads.count(n_jobs)
-    count, longest = series.shape[1], int(series[2].max())
-    columns = out.shape[1] // (segments * len(pools))
-    size, block = deep.portions(program, count, longest, workers)
-    inside = workers if count == 1 else 1  # a single series: threads share its units
-    wanted = np.array([name in pools for name in STATISTICS])
-    order = np.array([STATISTICS.index(name) for name in pools])
+    workers, count = threads.count(n_jobs), series.shape[1]
+    wanted = _Wanted(
+        segments,
+        kinds=np.array([name in pools for name in STATISTICS]),
+        order=np.array([STATISTICS.index(name) for name in pools]),
+    )
+    only = program.layers[0]
+    by_slices = isinstance(only, PackedDiagonal) and program.mixing and len(program.layers) == 1
+    if by_slices and count >= workers:
+        size = max(1, count // (_TASKS * workers))
+        work = _slice_by_slice(only, x, series, state[0], out, wanted, size)
+    else:
+        size, block = deep.portions(program, count, int(series[2].max()), workers)
+        inside = workers if count == 1 else 1  # a single series: threads share its units
+        work = _block_by_block(program, x, series, state, out, wanted, (size, block, inside))
+    threads.for_each(work, range(0, count, size), workers if count > 1 else 1)
+
+
+def _slice_by_slice(
+    layer: Any,
+    x: np.ndarray,
+    series: np.ndarray,
+    state: np.ndarray,
+    out: np.ndarray,
+    wanted: _Wanted,
+    size: int,
+) -> Callable[[int], None]:
+    """How to pool `size` series from a given one on through a diagonal layer."""
+    slices, dtype = layer.packed.shape[0], layer.packed.dtype
+    run = _pool_slices(layer.kernel, dtype == np.float32)
+    width = slice_width(layer.units)
+    steps = min(_STEPS, int(series[2].max()))
+
+    def work(first: int) -> None:
+        cut = slice(first, first + size)
+        some = np.ascontiguousarray(series[:, cut])
+        before = state[cut]
+        known = gather(slices, wanted.segments, width, dtype)
+        run(
+            x, some, before, np.empty_like(before[:1]), np.empty_like(before[:1]), out,
+            wanted.kinds, wanted.order, empty((steps, width), dtype), *known,
+            layer.packed, layer.taps, layer.mix_bias, layer.left,
+        )  # fmt: skip
+
+    return work
+
+
+@cache
+def _pool_slices(run_layer: Any, single: bool) -> Any:
+    """Make the kernel that pools series one after the other, each slice by slice.
+
+    Arguments: what `pool` gets, with two rows for states between blocks; a block of a slice's
+    states; `Gathered` for each slice; the packed layer.
+    """
+    digest = digester(single)
+
+    @kernel
+    def pool_slices(
+        x, series, state, even, odd, out, kinds, order, states, marks, partial, sums, positive,
+        packed, taps, mix_bias, left,
+    ):  # fmt: skip
+        block, width = states.shape
+        units, features = state.shape[1], x.shape[1]
+        rows = np.zeros(1, np.intp)
+        here = np.zeros(1, np.intp)
+        some = np.zeros(1, np.intp)
+        for b in range(series.shape[1]):
+            steps = series[2, b]
+            even[0] = state[b]
+            for k in range((steps + block - 1) // block):
+                t0 = k * block
+                rows[0], some[0] = series[0, b] + t0, min(block, steps - t0)
+                before, after = (even, odd) if k % 2 == 0 else (odd, even)
+                for s in range(packed.shape[0]):
+                    run_layer(
+                        x, rows, 0, features, some, before, after, states, here, -s * width,
+                        packed, taps, mix_bias, left, True, block, 0, 1, s, s + 1,
+                    )  # fmt: skip
+                    found = states[: some[0]]
+                    digest(found, steps, t0, kinds, marks[s], partial[s], sums[s], positive[s])
+            for s in range(packed.shape[0]):
+                row = out[series[1, b]]
+                finish(marks[s], sums[s], positive[s], steps, order, row, s * width, units)
+
+    return pool_slices
+
+
+def _block_by_block(
+    program: Program,
+    x: np.ndarray,
+    series: np.ndarray,
+    state: tuple[np.ndarray, ...],
+    out: np.ndarray,
+    wanted: _Wanted,
+    ways: tuple[int, int, int],
+) -> Callable[[int], None]:
+    """How to pool series from a given one on; `ways` are how many, steps of a block, threads."""
+    size, block, inside = ways
+    digest, finish_all = _of_several(program.dtype == np.float32)
+    columns = wanted.columns(out)
 
     def work(first: int) -> None:
         cut = slice(first, first + size)
@@ -51,10 +157,7 @@ def pool(
         rows = np.arange(here) * block
         before = tuple(h[cut] for h in state)
         states = empty((here * block, columns), program.dtype)
-        marks = empty((here * segments * 5, columns), program.dtype)
-        marks = marks.reshape(here, segments, 5, columns)
-        sums = np.zeros((here, segments, 2, columns))
-        positive = np.zeros((here, segments, columns), np.int32)
+        known = gather(here, wanted.segments, columns, program.dtype)
         job = deep.Job(
             x=x,
             series=np.stack([some[0], rows, steps]),
@@ -67,128 +170,28 @@ def pool(
             in_place=True,
         )
         for k in deep.blocks(program, job, inside):
-            _digest(states, rows, steps, k * block, block, wanted, marks, sums, positive)
-        _finish(marks, sums, positive, steps, order, out, some[1])
+            digest(states, rows, steps, k * block, block, wanted.kinds, *known)
+        finish_all(*known, steps, wanted.order, out, some[1], columns)
 
-    threads.for_each(work, range(0, count, size), workers if count > 1 else 1)
-
-
-@called
-def _digest_sums(rows, first, sums):
-    """Add rows (m, w) to the sums of differences to the first state, and of their squares."""
-    plain, squares = sums
-    whole = rows.shape[0] - rows.shape[0] % _ROWS
-    for t in range(0, whole, _ROWS):
-        z0, z1, z2, z3 = rows[t], rows[t + 1], rows[t + 2], rows[t + 3]
-        for i in range(rows.shape[1]):
-            origin = np.float64(first[i])
-            d0, d1, d2, d3 = z0[i] - origin, z1[i] - origin, z2[i] - origin, z3[i] - origin
-            plain[i] = (((plain[i] + d0) + d1) + d2) + d3
-            squares[i] = (((squares[i] + d0 * d0) + d1 * d1) + d2 * d2) + d3 * d3
-    for t in range(whole, rows.shape[0]):
-        z = rows[t]
-        for i in range(rows.shape[1]):
-            d = z[i] - np.float64(first[i])
-            plain[i] += d
-            squares[i] += d * d
+    return work
 
 
-def _extreme(highest: bool) -> Any:
-    """Make the function that moves `extreme` (w,) to the highest or lowest of the rows (m, w)."""
+@cache
+def _of_several(single: bool) -> tuple[Any, Any]:
+    """Make the kernels that digest a block of some series, and that finish them."""
+    digest = digester(single)
 
-    @inlined
-    def further(a, b):
-        return a if (a > b if highest else a < b) else b
+    @kernel
+    def digest_all(states, rows, steps_of, t0, block, kinds, marks, partial, sums, positive):
+        """Steps t0 .. t0 + block of every series, which `states` holds from `rows` on."""
+        for b in range(steps_of.size):
+            found = states[rows[b] : rows[b] + min(block, max(0, steps_of[b] - t0))]
+            digest(found, steps_of[b], t0, kinds, marks[b], partial[b], sums[b], positive[b])
 
-    @called
-    def digest(rows, extreme):
-        whole = rows.shape[0] - rows.shape[0] % _ROWS
-        for t in range(0, whole, _ROWS):
-            z0, z1, z2, z3 = rows[t], rows[t + 1], rows[t + 2], rows[t + 3]
-            for i in range(rows.shape[1]):
-                of_four = further(further(z0[i], z1[i]), further(z2[i], z3[i]))
-                extreme[i] = further(of_four, extreme[i])
-        for t in range(whole, rows.shape[0]):
-            z = rows[t]
-            for i in range(rows.shape[1]):
-                extreme[i] = further(z[i], extreme[i])
+    @kernel
+    def finish_all(marks, partial, sums, positive, steps_of, order, out, out_rows, columns):
+        for b in range(steps_of.size):
+            row = out[out_rows[b]]
+            finish(marks[b], sums[b], positive[b], steps_of[b], order, row, 0, columns)
 
-    return digest
-
-
-_digest_max, _digest_min = _extreme(True), _extreme(False)
-
-
-@called
-def _digest_positive(rows, positive):
-    """Count what is positive in the rows (m, w)."""
-    whole = rows.shape[0] - rows.shape[0] % _ROWS
-    for t in range(0, whole, _ROWS):
-        z0, z1, z2, z3 = rows[t], rows[t + 1], rows[t + 2], rows[t + 3]
-        for i in range(rows.shape[1]):
-            two = np.int32(z0[i] > 0) + np.int32(z1[i] > 0)
-            positive[i] += two + (np.int32(z2[i] > 0) + np.int32(z3[i] > 0))
-    for t in range(whole, rows.shape[0]):
-        z = rows[t]
-        for i in range(rows.shape[1]):
-            positive[i] += np.int32(z[i] > 0)
-
-
-@kernel
-def _digest(states, rows, steps_of, t0, block, wanted, marks, sums, positive):
-    """Digest steps t0 .. t0 + block of every series; `states` holds them from `rows` on.
-
-    marks (series, segments, 5, columns)   last, first, unused, highest and lowest states
-    sums (series, segments, 2, columns)    of differences to the first state, of their squares
-    positive (series, segments, columns)   how many states were positive
-    """
-    series, segments, _, columns = sums.shape
-    for b in range(series):
-        steps = steps_of[b]
-        for s in range(segments):
-            begin, end = steps * s // segments, steps * (s + 1) // segments
-            a, e = max(begin, t0), min(end, t0 + block)
-            if a >= e:
-                continue
-            found = states[rows[b] + a - t0 : rows[b] + e - t0]
-            mark = marks[b, s]
-            mark[_LAST] = found[found.shape[0] - 1]
-            if a == begin:
-                mark[_FIRST] = found[0]
-                mark[_MAX] = found[0]
-                mark[_MIN] = found[0]
-            for c in range(0, columns, _WIDTH):
-                w = min(_WIDTH, columns - c)
-                part = found[:, c : c + w]
-                if wanted[_MEAN] or wanted[_STD]:
-                    _digest_sums(part, mark[_FIRST, c : c + w], sums[b, s, :, c : c + w])
-                if wanted[_MAX]:
-                    _digest_max(part, mark[_MAX, c : c + w])
-                if wanted[_MIN]:
-                    _digest_min(part, mark[_MIN, c : c + w])
-                if wanted[_PPV]:
-                    _digest_positive(part, positive[b, s, c : c + w])
-
-
-@kernel
-def _finish(marks, sums, positive, steps_of, order, out, out_rows):
-    """Turn accumulators into statistics, in the order asked for."""
-    series, segments, _, columns = sums.shape
-    for b in range(series):
-        steps = steps_of[b]
-        for s in range(segments):
-            length = steps * (s + 1) // segments - steps * s // segments
-            for p in range(order.size):
-                kind = order[p]
-                first = (s * order.size + p) * columns
-                target = out[out_rows[b], first : first + columns]
-                for i in range(columns):
-                    mean = sums[b, s, 0, i] / length
-                    if kind == _MEAN:
-                        target[i] = marks[b, s, _FIRST, i] + mean
-                    elif kind == _STD:
-                        target[i] = np.sqrt(max(sums[b, s, 1, i] / length - mean * mean, 0.0))
-                    elif kind == _PPV:
-                        target[i] = positive[b, s, i] / length
-                    else:
-                        target[i] = marks[b, s, kind, i]
+    return digest_all, finish_all
