@@ -1,16 +1,10 @@
-"""The trainable models by name, their sizes, and what the paper sweeps of each."""
+"""The trainable models by name, and their sizes."""
 
-import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from paralesn.baselines import lru, lstm, mamba, s4, transformer
 from paralesn.engines.torch_extra import torch
-
-if TYPE_CHECKING:
-    from optuna import Trial
-
-WEIGHT_DECAYS = (0.0, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 
 
 class Kind(NamedTuple):
@@ -56,26 +50,3 @@ def count_parameters(model: torch.nn.Module) -> int:
         for part in model.parameters()
         if part.requires_grad
     )
-
-
-def suggest(trial: "Trial", name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The paper's sweep as a trial of Optuna: fields of the configuration, and of the training.
-
-    Learning rate log-uniform on [1e-4, 1e-2], weight decay from a list; for the LRU radii and
-    phases too.
-    """
-    kind(name)
-    training = {
-        "learning_rate": trial.suggest_float("learning_rate", 1e-4, 1e-2, log=True),
-        "weight_decay": trial.suggest_categorical("weight_decay", WEIGHT_DECAYS),
-    }
-    if name != "LRU":
-        return {}, training
-    low = trial.suggest_float("rho_min", 0.0, 1.0)
-    high = trial.suggest_float("rho_max", 0.8, 1.0)
-    if low > high:  # not a configuration; see the notes on the paper's grids
-        import optuna
-
-        raise optuna.TrialPruned
-    theta = trial.suggest_float("theta_max", 0.001, math.pi)
-    return {"rho_min": low, "rho_max": high, "theta_max": theta}, training

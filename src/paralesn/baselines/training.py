@@ -19,7 +19,7 @@ from paralesn.engines.torch_extra import torch
 
 @dataclass(frozen=True)
 class Settings:
-    """How to train. The paper sweeps `learning_rate` and `weight_decay`; see `catalogue.suggest`.
+    """How to train. The paper sweeps `learning_rate` and `weight_decay`.
 
     Attributes
     ----------

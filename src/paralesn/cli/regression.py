@@ -115,7 +115,7 @@ def search(
     except ValueError as error:
         raise _refuse(error, "WHAT") from None
     everything = product(_leave_out(console, tasks), rows, wanted_spaces)
-    studies = [study for study in everything if reproduce.belongs(*study[:2])]
+    studies = [study for study in everything if reproduce.is_study(*study)]
     _search(console, studies, storage, Budget(trials, seconds), jobs or _cores())
     results = [one for study in studies if (one := found_in(*study, storage)) is not None]
     for one in results:
@@ -214,14 +214,14 @@ def _search_first(
 ) -> None:
     """Look for configurations of models for tasks, in both spaces; of the arena, of candidates."""
     from paralesn.experiments.catalogue import tasks_of
-    from paralesn.experiments.reproduce import belongs, search_lra
+    from paralesn.experiments.reproduce import is_study, search_lra
     from paralesn.experiments.search import Budget
     from paralesn.experiments.spaces import SPACES
 
     there = _leave_out(console, tasks)
     arena = [task for task in there if task in tasks_of("lra")]
     others = product([task for task in there if task not in arena], models, SPACES)
-    wanted = [study for study in others if belongs(*study[:2])]
+    wanted = [study for study in others if is_study(*study)]
     if wanted:
         _search(console, wanted, studies, Budget(trials), jobs)
     with _counted(console, "judging candidates") as start:
@@ -287,14 +287,20 @@ def _ucr(console: Console, out: Path, seeds: int, jobs: int) -> list[dict[str, A
 
 
 @contextmanager
-def _counted(console: Console, what: str) -> Iterator[Callable[[int], Callable[[], None]]]:
-    """A progress bar: told the number of runs, it gives what is to be called after each."""
+def _counted(console: Console, what: str) -> Iterator[Callable[[int], Callable[..., None]]]:
+    """A progress bar: told the number of runs, it gives what is to be called after each.
+
+    That may also be called with a text, about how far a run got.
+    """
     with _progress(console) as progress:
         bar = progress.add_task(what, total=None)
 
-        def start(runs: int) -> Callable[[], None]:
+        def start(runs: int) -> Callable[..., None]:
             progress.update(bar, total=runs, completed=0)
-            return lambda: progress.advance(bar)
+            return tick
+
+        def tick(text: str | None = None) -> None:
+            progress.update(bar, advance=text is None, description=text or what)
 
         yield start
 

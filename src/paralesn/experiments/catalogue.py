@@ -33,11 +33,12 @@ class Task:
 
 @dataclass(frozen=True)
 class Model:
-    """A row of the tables: a reservoir, its search space, and what is fixed."""
+    """A row of the tables: a reservoir, or a model that is trained, and its search space."""
 
     name: str
-    reservoir: str
     space: str
+    reservoir: str = ""
+    trained: bool = False  # by gradients; see `paralesn.baselines`
     deep: bool = False
     fixed: Mapping[str, Any] = field(default_factory=dict)
     only: str = ""  # the only task that it is for

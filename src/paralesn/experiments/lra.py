@@ -11,7 +11,7 @@ ridge learns from them, too, before it does.
 
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -35,6 +35,8 @@ _TRIAL_SHARE = 1 / 3
 _STEPS = 1 << 20  # time steps read at a time
 _ROWS = 4096  # cases that ridge regression digests at a time
 
+Tell = Callable[[str], Any]
+
 
 @lru_cache(maxsize=1)
 def data(task: str) -> Any:
@@ -51,7 +53,13 @@ def reservoir(configuration: Mapping[str, Any], seed: int, task: str) -> Any:
     return build(models()[MODEL], arguments, seed, n_jobs=None, units=units, dtype=DTYPE)
 
 
-def features(configuration: Mapping[str, Any], drawn: Any, X: Any, cases: np.ndarray) -> np.ndarray:
+def features(
+    configuration: Mapping[str, Any],
+    drawn: Any,
+    X: Any,
+    cases: np.ndarray,
+    tell: Tell | None = None,
+) -> np.ndarray:
     """Pooled states of some cases, one row each; a few cases are read at a time."""
     pools, segments = configuration["pool"], configuration["segments"]
     order = slice(None, None, -1 if configuration.get("backward") else 1)
@@ -69,6 +77,8 @@ def features(configuration: Mapping[str, Any], drawn: Any, X: Any, cases: np.nda
         if out is None:
             out = np.empty((cases.size, found.shape[1]), found.dtype)
         out[first : first + some.size] = found
+        if tell is not None:
+            tell(f"{first + some.size:,} of {cases.size:,} series")
     assert out is not None
     return out
 
@@ -152,23 +162,29 @@ def read_outs(
     return {"perceptron": (neural.score(held, y_held), neural), "ridge": (right, linear)}
 
 
-def measure(run: Record) -> Record:
-    """Train on the whole training set, and test."""
+def measure(run: Record, tell: Tell | None = None) -> Record:
+    """Train on the whole training set, and test; `tell` hears how far it got."""
     task, configuration = run["task"], run["configuration"]
-    cases = data(task)
+    cases, title = data(task), tasks()[task].title
+
+    def say(text: str) -> None:
+        if tell is not None:
+            tell(f"{title}: {text}")
+
     drawn = reservoir(configuration, run["seed"], task)
     drawn.fit(cases.X_train[:1])  # drawing is no training
     kept, held = datasets.stratified_split(cases.y_train, cases.validation_fraction, DATA_SEED)
     with energy.measured(run.get("country", energy.COUNTRY)) as spent:
         begin = time.perf_counter()
-        states = features(configuration, drawn, cases.X_train, kept)
+        states = features(configuration, drawn, cases.X_train, kept, say)
         held_states = features(configuration, drawn, cases.X_train, held)
         between = time.perf_counter()
+        say("training")
         found = read_outs(run, states, cases.y_train[kept], held_states, cases.y_train[held])
         end = time.perf_counter()
     (count, width), k = states.shape, len(cases.classes)
     del states  # a test set may be as large
-    tested = features(configuration, drawn, cases.X_test, np.arange(len(cases.y_test)))
+    tested = features(configuration, drawn, cases.X_test, np.arange(len(cases.y_test)), say)
     by = max(found, key=lambda name: found[name][0])
     readout = found[by][1]
     if by == "ridge":

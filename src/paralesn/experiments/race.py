@@ -18,6 +18,7 @@ import numpy as np
 from paralesn.datasets.mnist import load_mnist
 from paralesn.estimators.classifier import ReservoirClassifier
 from paralesn.experiments import records
+from paralesn.experiments.catalogue import read
 from paralesn.experiments.records import Record
 from paralesn.readouts.mlp import MLP
 from paralesn.readouts.training import require_torch
@@ -26,7 +27,6 @@ from paralesn.reservoirs.diagonal import ParalESN
 TASKS = ("smnist", "psmnist")
 OURS = "ParalESN"
 MODELS = (OURS, "LSTM", "Transformer", "S4", "LRU", "Mamba")
-LEARNING_RATES = {"LSTM": 2e-3, "Transformer": 1e-3, "S4": 2e-3, "LRU": 2e-3, "Mamba": 2e-3}
 _POINTS = 20  # validations within a budget, at least where an epoch takes longer
 _IDENTITY = ("kind", "task", "model", "settings")
 
@@ -172,7 +172,7 @@ def _trainable(one: Record, data: Digits, settings: Settings, out: Path, report:
     checkpoint = out / f"{one['task']}-{name}-{settings.seconds:g}s-{settings.train}.pt"
     out.mkdir(parents=True, exist_ok=True)
     asked = training.Settings(
-        learning_rate=LEARNING_RATES[name],
+        learning_rate=read("classification.toml")["training"]["learning_rates"][name],
         seconds=settings.seconds,
         evaluate_seconds=settings.seconds / _POINTS,
         seed=settings.seed,

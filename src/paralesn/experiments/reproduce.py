@@ -26,6 +26,7 @@ from paralesn.experiments.records import Record
 from paralesn.experiments.search import Tuned
 from paralesn.experiments.search import tuned as found_in
 from paralesn.experiments.spaces import SPACES
+from paralesn.experiments.spaces import exists as has_space
 
 GROUPS = {
     "memory": ("memory",),
@@ -65,11 +66,12 @@ def tasks_of(what: Sequence[str] | None) -> list[str]:
 
 
 def models_of(what: Sequence[str] | None, wanted: Sequence[str] | None) -> list[str]:
-    """Models named, or those of the tables named, or all."""
+    """Models named, or those of the tables named, or all that are not trained by gradients."""
     if wanted:
         return chosen(wanted, models(), "models")
     named = [model for name in what or () for model in tables.TABLES.get(name, ("", "", ()))[2]]
-    return chosen(named or None, models(), "models")
+    everything = [name for name, model in models().items() if not model.trained]
+    return chosen(named or everything, models(), "models")
 
 
 def configurations(task: str, model: str, storage: str | None) -> dict[str, Tuned]:
@@ -83,7 +85,7 @@ def configurations(task: str, model: str, storage: str | None) -> dict[str, Tune
         by_space[space] = found or tuned.shipped(task, model, space)
     best = tuned.better(task, by_space.values())
     rows = {} if best is None else {model: best}
-    if by_space["paper"] is not None:
+    if by_space["paper"] is not None and not models()[model].trained:  # which has no other space
         rows[model + _PAPER] = by_space["paper"]
     return rows
 
@@ -117,9 +119,16 @@ def shipped_records() -> dict[str, Record]:
 def belongs(task: str, model: str) -> bool:
     """Whether a model has a row in the table of a task: the paper has it, or we add it."""
     kind, only = tasks()[task].kind, models()[model].only
+    if models()[model].trained:
+        return kind == "mnist"
     if only:
         return task == only
     return kind == "regression" or model in ((lra.MODEL,) if kind == "lra" else tables.MAIN)
+
+
+def is_study(task: str, model: str, space: str) -> bool:
+    """Whether a model is searched for on a task, in a space."""
+    return belongs(task, model) and has_space(models()[model], space)
 
 
 def reproduce(
@@ -129,16 +138,16 @@ def reproduce(
     seeds: int | None = None,
     jobs: int = 1,
     storage: str | None = None,
-    start: Callable[[int], Callable[[], Any]] | None = None,
+    start: Callable[[int], Callable[..., Any]] | None = None,
     slow: bool = True,
     country: str | None = None,
 ) -> Reproduction:
     """Run what is not on record yet, and write tables and results to `out`.
 
     `seeds` is the number of runs of each configuration, by default as `SEEDS` says. `start` is told
-    the number of runs to do and returns what is called after each of them. Unless `slow`, the dense
-    reservoirs of classification are not run, but taken from the records of the package. `country`
-    is the one whose electricity is counted.
+    the number of runs to do and returns what is called after each of them, and with a text while a
+    long one goes on. Unless `slow`, the dense reservoirs of classification are not run, but taken
+    from the records of the package. `country` is the one whose electricity is counted.
     """
     absent = {task: why for task in wanted_tasks if (why := missing(task)) is not None}
     there = [task for task in wanted_tasks if task not in absent]
@@ -172,9 +181,9 @@ def reproduce(
     everything = {runs.identity(run): run for plan in plans.values() for run in plan}
     to_do = [run for key, run in everything.items() if key not in known]
     tick = start(len(to_do)) if start is not None else None
-    alone = [run for run in to_do if run["kind"] == "lra"]  # it uses every core itself
-    runs.run([run for run in to_do if run["kind"] != "lra"], path, jobs, tick)
-    runs.run(alone, path, 1, tick)
+    for alone in (False, True):
+        some = [run for run in to_do if runs.takes_all_cores(run) is alone]
+        runs.run(some, path, 1 if alone else jobs, tick)
     known |= runs.known(path)
     results = [(row, known[runs.identity(run)]) for (_, row), plan in plans.items() for run in plan]
     cells = tables.cells(results)

@@ -8,7 +8,16 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from paralesn.experiments import archive, classify, evaluate, longterm, lra, records, workers
+from paralesn.experiments import (
+    archive,
+    classify,
+    evaluate,
+    longterm,
+    lra,
+    records,
+    trained,
+    workers,
+)
 from paralesn.experiments.catalogue import models, tasks
 from paralesn.experiments.records import Record
 from paralesn.experiments.search import Tuned
@@ -43,7 +52,8 @@ def plan(chosen: Sequence[Tuned], seeds: int, country: str | None = None) -> lis
             "validation": one.validation,  # by which reports tell configurations apart
         }
         if kind == "mnist":  # read out by a perceptron, which has no such penalty
-            run |= {"alpha": None, "readout": classify.settings(model, one.space)}
+            by = trained.settings() if model.trained else classify.settings(model, one.space)
+            run |= {"alpha": None, "readout": by}
         if kind == "lra":
             run |= {"alpha": None, "readout": lra.settings(one.task)}
         if model.pool:
@@ -83,22 +93,40 @@ KINDS: dict[str, Callable[[Record], Record]] = {
 }
 
 
-def carry_out(wanted: Record, path: Path) -> Record:
-    """Do one run and put it on record."""
-    done = wanted | KINDS[wanted["kind"]](wanted) | records.surroundings()
+def takes_all_cores(wanted: Record) -> bool:
+    """Whether a run uses every core itself."""
+    return wanted["kind"] == "lra" or _is_trained(wanted)
+
+
+def _is_trained(wanted: Record) -> bool:
+    return wanted["kind"] == "mnist" and models()[wanted["model"]].trained
+
+
+def carry_out(wanted: Record, path: Path, tell: Callable[[str], Any] | None = None) -> Record:
+    """Do one run and put it on record; `tell` hears how far a long one got."""
+    if _is_trained(wanted):
+        found = trained.measure(wanted, path.parent, tell)
+    elif wanted["kind"] == "lra":
+        found = lra.measure(wanted, tell)
+    else:
+        found = KINDS[wanted["kind"]](wanted)
+    done = wanted | found | records.surroundings()
     records.append(path, done)
     return done
 
 
 def run(
-    wanted: Iterable[Record], path: Path, jobs: int, progress: Callable[[], Any] | None = None
+    wanted: Iterable[Record], path: Path, jobs: int, progress: Callable[..., Any] | None = None
 ) -> list[Record]:
-    """Results of all runs wanted, from the records where they are there."""
+    """Results of all runs wanted, from the records where they are there.
+
+    `progress` is called after each run that is done, and with a text while a long one goes on.
+    """
     there = known(path)
     wanted = list(wanted)
     missing = [one for one in wanted if identity(one) not in there]
     calls = [(one, path) for one in missing]
-    alone = ((i, carry_out(*call)) for i, call in enumerate(calls))
+    alone = ((i, carry_out(*call, progress)) for i, call in enumerate(calls))
     for _, done in workers.each(carry_out, calls, jobs) if missing and jobs > 1 else alone:
         there[identity(done)] = done
         if progress is not None:

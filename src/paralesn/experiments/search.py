@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from paralesn.experiments import classify, evaluate, proposals, spaces, workers
+from paralesn.experiments import classify, evaluate, proposals, spaces, trained, workers
 from paralesn.experiments.catalogue import models, tasks, tasks_of
 
 if TYPE_CHECKING:
@@ -192,6 +192,8 @@ def losses(
 
     `final`: as the finalists of a study are judged, where that takes another readout.
     """
+    if models()[model].trained:
+        return np.full(len(penalties), _training_loss(task, model, configuration, seed))
     if tasks()[task].kind == "regression":
         reservoir = evaluate.build(models()[model], configuration, seed)
         judge = evaluate.validate
@@ -206,6 +208,14 @@ def losses(
         return np.full(len(penalties), _HOPELESS)
     found = np.array([tasks()[task].loss(float(score)) for score in scores])
     return np.where(np.isfinite(found), found, _HOPELESS)
+
+
+def _training_loss(task: str, model: str, configuration: dict[str, Any], seed: int) -> float:
+    """Validation loss of a short training; there is no penalty to choose."""
+    try:
+        return tasks()[task].loss(trained.validate(task, model, configuration, seed))
+    except FloatingPointError:  # too large a learning rate
+        return _HOPELESS
 
 
 def _final(study: "Study", task: str, model: str, space: str, penalties: Sequence[float]) -> Tuned:

@@ -26,6 +26,11 @@ def stacks(space: str) -> list[Configuration]:
     return [dict(zip(specs, values, strict=True)) for values in product(*specs.values())]
 
 
+def exists(model: Model, space: str) -> bool:
+    """Whether a model is searched in a space."""
+    return model.space in read("spaces.toml")[space]
+
+
 def suggest(trial: Any, model: Model, space: str) -> Configuration:
     """Ask an Optuna trial for a configuration of a model."""
     everything = read("spaces.toml")[space]
@@ -45,7 +50,7 @@ def hyperparameters(configuration: Configuration, model: Model, space: str) -> d
 
     What the configuration does not say is as the reservoir's defaults have it.
     """
-    defaults = getattr(paralesn, model.reservoir)().get_params()
+    defaults = {} if model.trained else getattr(paralesn, model.reservoir)().get_params()
     everything = read("spaces.toml")[space]
     of_a_layer = everything[model.space]
     found: dict[str, Any] = {}
@@ -54,7 +59,7 @@ def hyperparameters(configuration: Configuration, model: Model, space: str) -> d
         ("inter ", configuration.get("inter", {}), of_a_layer if model.deep else {}),
     ):
         for name, spec in specs.items():
-            found |= _place(prefix + name, spec, place.get(name, defaults[name]))
+            found |= _place(prefix + name, spec, place[name] if name in place else defaults[name])
     return found
 
 

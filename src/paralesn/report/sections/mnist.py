@@ -3,7 +3,7 @@
 from typing import Any
 
 from paralesn.experiments.catalogue import published, read, tasks, tasks_of
-from paralesn.experiments.mnist_table import COLUMNS, OURS, QUOTED, paper_cost
+from paralesn.experiments.mnist_table import COLUMNS, OURS, TRAINED, paper_cost
 from paralesn.experiments.tables import MAIN, Cell, best, notes, rows
 from paralesn.report.charts import Axis, Series, xy
 from paralesn.report.chosen import PAPER
@@ -39,9 +39,9 @@ def section(found: Findings) -> Section:
 def _table(found: Findings, task: str) -> Table:
     winner = best(found.cells, tasks()[task], OURS)
     lines = []
-    for model in (*QUOTED, *OURS):
+    for model in (*TRAINED, *OURS):
         cell = found.cells.get((task, model))
-        if cell is None and model not in (*QUOTED, *MAIN):
+        if cell is None and model not in (*TRAINED, *MAIN):
             continue
         costs = [_cost(cell, task, model, *column[1:]) for column in COLUMNS]
         accuracy = _accuracy(found, task, model, model == winner)
@@ -97,7 +97,7 @@ def _exchange(found: Findings, task: str) -> Figure:
     """Accuracy against minutes: filled where it is ours, hollow where it is the paper's."""
     scale, title = tasks()[task].scale, tasks()[task].title
     series, lines = [], []
-    for model in (*QUOTED, *OURS):
+    for model in (*TRAINED, *OURS):
         points: list[tuple[str, Any, float]] = []
         paper, minutes = published(task, model), paper_cost(task, model, "minutes")
         if paper is not None and minutes is not None:
