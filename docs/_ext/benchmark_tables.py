@@ -10,7 +10,7 @@ from sphinx.util.docutils import SphinxDirective
 
 
 class BenchmarkTables(SphinxDirective):
-    """A section for every suite: its saved table, or how to make it."""
+    """A section for every suite: its saved table and picture, or how to make them."""
 
     def run(self) -> list[nodes.Node]:
         """Sections in the order of the suites."""
@@ -25,6 +25,8 @@ class BenchmarkTables(SphinxDirective):
         if path.exists():
             text = path.read_text(encoding="utf-8")
             section += nodes.literal_block(text, text, language="text", classes=["wide"])
+            if (folder / f"{name}.png").exists():
+                section += nodes.image(uri=f"{folder.name}/{name}.png", alt=f"Picture: {title}")
         else:
             command = f"python -m benchmarks {name} --save docs/benchmarks"
             section += nodes.paragraph(
