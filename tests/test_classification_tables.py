@@ -295,6 +295,9 @@ def test_cells_and_costs_by_hand():
     said = " ".join(tables.notes(cells.values()))
     assert "50 of the 450 test cases" in said
     assert "come with the package" in said
+    assert "Seeds: ESN on Blink 1." in said
+    names = [column.header for column in tables.times(cells, tables.MAIN).columns]
+    assert names == ["task", "ESN", "ParalESN"]  # nothing of models without a run
     assert "estimates" in said
 
 

@@ -249,6 +249,7 @@ def as_latex(found: dict[tuple[str, str], Cell], name: str) -> str:
 
 def times(found: dict[tuple[str, str], Cell], models: Sequence[str]) -> Table:
     """Seconds of training per task, and the ratio to the shallow ESN's."""
+    models = [model for model in models if any(name == model for _, name in found)]
     table = Table(title="Seconds of training (ratio to ESN)", title_justify="left")
     table.add_column("task")
     for model in models:
@@ -271,9 +272,11 @@ def notes(found: Iterable[Cell]) -> list[str]:
     cells = list(found)
     tasks_there = {cell.task.name: cell.task for cell in cells}
     said = [f"{task.title}: {task.note}." for task in tasks_there.values() if task.note]
-    if any(cell.shipped for cell in cells):
+    if shipped := [cell for cell in cells if cell.shipped]:
+        seeds = ", ".join(f"{cell.model} on {cell.task.title} {cell.seeds}" for cell in shipped)
         said.append(
-            "* from records that come with the package; naming the model in --models runs it."
+            "* from records that come with the package; naming the model in --models runs it. "
+            f"Seeds: {seeds}."
         )
     if any(cell.estimate for cell in cells):
         said.append(
