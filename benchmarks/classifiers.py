@@ -2,9 +2,9 @@
 
 MiniRocket, MultiRocket and Hydra are aeon's, all with two threads, each in a process of its own, in
 turns. Needs the benchmark files (PARALESN_DATA). Test cases are classified a thousand at a time:
-aeon's Hydra wants more than 20 GB for the 8 236 of StarLightCurves at once. Who fails is left out,
-and said to be. The figure goes to ``classifiers.png`` in the folder that PARALESN_FIGURES names, or
-in the current one.
+with all 8 236 of StarLightCurves at once aeon's Hydra was killed on a machine of 24 GB. Who fails
+is left out, and said to be. The figure goes to ``classifiers.png`` in the folder that
+PARALESN_FIGURES names, or in the current one.
 """
 
 import json

@@ -4,9 +4,9 @@ A series is cut into `segments` equal parts; in each part every unit's states ar
 number per statistic. Mean and variance come from sums of differences to the part's first state, in
 double precision: one pass, exact for states that do not change. They are put together from groups
 of 16 steps, whose sums of differences to the group's first state are taken in the precision of the
-states: within a group states differ little, so little is lost, and single precision is four times
-faster. Groups are counted from the part's first step and grow step by step, whatever the blocks, so
-block sizes do not change a bit.
+states: within a group states differ little, so little is lost, and single precision is faster.
+Groups are counted from the part's first step and grow step by step, whatever the blocks, so block
+sizes do not change a bit.
 """
 
 from functools import cache
