@@ -182,7 +182,7 @@ def reproduce(
     to_do = [run for key, run in everything.items() if key not in known]
     tick = start(len(to_do)) if start is not None else None
     for alone in (False, True):
-        some = [run for run in to_do if runs.takes_all_cores(run) is alone]
+        some = [run for run in to_do if (run["kind"] in runs.ON_ALL_CORES) is alone]
         runs.run(some, path, 1 if alone else jobs, tick)
     known |= runs.known(path)
     results = [(row, known[runs.identity(run)]) for (_, row), plan in plans.items() for run in plan]

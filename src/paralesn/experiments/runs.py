@@ -42,7 +42,7 @@ def plan(chosen: Sequence[Tuned], seeds: int, country: str | None = None) -> lis
     for one in chosen:
         kind, model = tasks()[one.task].kind, models()[one.model]
         run = {
-            "kind": kind,
+            "kind": "trained" if model.trained else kind,
             "task": one.task,
             "model": one.model,
             "space": one.space,
@@ -69,6 +69,15 @@ def known(path: Path) -> dict[str, Record]:
     return {identity(one): one for one in records.read(path) if one.get("kind") in KINDS}
 
 
+Tell = Callable[[str], Any]
+Work = Callable[[Record, Path, Tell | None], Record]
+
+
+def _short(function: Callable[[Record], Record]) -> Work:
+    """A run that leaves nothing beside its record and has nothing to tell on its way."""
+    return lambda wanted, folder, tell: function(wanted)
+
+
 def _regression(wanted: Record) -> Record:
     """Train a model of the regression tables, and test it."""
     reservoir = evaluate.build(models()[wanted["model"]], wanted["configuration"], wanted["seed"])
@@ -81,35 +90,23 @@ def _regression(wanted: Record) -> Record:
     }
 
 
-KINDS: dict[str, Callable[[Record], Record]] = {
-    "regression": _regression,
-    "classification": classify.measure,
-    "mnist": classify.measure,
-    archive.KIND: archive.measure,
-    "lra": lra.measure,
-    "lra trial": lra.validate,
-    "long-term": longterm.measure,
-    "long-term trial": longterm.validate,
+KINDS: dict[str, Work] = {
+    "regression": _short(_regression),
+    "classification": _short(classify.measure),
+    "mnist": _short(classify.measure),
+    "trained": trained.measure,
+    archive.KIND: _short(archive.measure),
+    "lra": lambda wanted, folder, tell: lra.measure(wanted, tell),
+    "lra trial": _short(lra.validate),
+    "long-term": _short(longterm.measure),
+    "long-term trial": _short(longterm.validate),
 }
+ON_ALL_CORES = ("lra", "trained")  # kinds whose runs use every core themselves
 
 
-def takes_all_cores(wanted: Record) -> bool:
-    """Whether a run uses every core itself."""
-    return wanted["kind"] == "lra" or _is_trained(wanted)
-
-
-def _is_trained(wanted: Record) -> bool:
-    return wanted["kind"] == "mnist" and models()[wanted["model"]].trained
-
-
-def carry_out(wanted: Record, path: Path, tell: Callable[[str], Any] | None = None) -> Record:
+def carry_out(wanted: Record, path: Path, tell: Tell | None = None) -> Record:
     """Do one run and put it on record; `tell` hears how far a long one got."""
-    if _is_trained(wanted):
-        found = trained.measure(wanted, path.parent, tell)
-    elif wanted["kind"] == "lra":
-        found = lra.measure(wanted, tell)
-    else:
-        found = KINDS[wanted["kind"]](wanted)
+    found = KINDS[wanted["kind"]](wanted, path.parent, tell)
     done = wanted | found | records.surroundings()
     records.append(path, done)
     return done

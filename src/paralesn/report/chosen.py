@@ -15,7 +15,7 @@ from paralesn.experiments.reproduce import shipped_records
 from paralesn.experiments.runs import identity
 from paralesn.experiments.tables import Cell, cells
 
-KINDS = ("regression", "classification", "mnist", "lra")
+KINDS = ("regression", "classification", "mnist", "trained", "lra")
 PAPER = " [paper space]"
 _SAME = ("configuration", "alpha", "units", "readout")
 _NEEDED = ("task", "model", "space", "seed", "configuration", "metric", "metrics", "seconds")
@@ -40,7 +40,8 @@ def rows(runs: Iterable[Record]) -> list[tuple[str, Record]]:
     for (task, model), spaces in grouped.items():
         best = {space: _best(task, groups) for space, groups in spaces.items()}
         found += [(model, run) for run in _best(task, list(best.values()))]
-        found += [(model + PAPER, run) for run in best.get("paper", [])]
+        if not models()[model].trained:  # which has no other space
+            found += [(model + PAPER, run) for run in best.get("paper", [])]
     return found
 
 
