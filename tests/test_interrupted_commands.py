@@ -4,12 +4,14 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from functools import partial
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import paralesn as pe
 from paralesn.cli import app
 
 
@@ -43,6 +45,29 @@ def test_a_stream_answers_at_once_and_its_state_survives(forecaster, tmp_path, n
     resumed = ["stream", str(forecaster), "--resume", str(state)]
     done = CliRunner().invoke(app, resumed, input="".join(values[5:]))
     assert done.stdout.splitlines(keepends=True) == whole[5:]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_a_killed_stream_goes_on_from_a_state_it_had(forecaster, tmp_path):
+    values = [f"{10 + np.sin(k / 4)}\n" for k in range(40)]
+    whole = CliRunner().invoke(app, ["stream", str(forecaster)], input="".join(values))
+    whole = whole.stdout.splitlines(keepends=True)
+    state = tmp_path / "state"
+    process = start("-m", "paralesn", "stream", forecaster, "--resume", state, "--save-every", 0.01)
+    for value in values[:30]:
+        process.stdin.write(value)
+        process.stdin.flush()
+        process.stdout.readline()
+    ends = time.monotonic() + 60
+    while pe.load(state).lines == 0 and time.monotonic() < ends:
+        time.sleep(0.01)
+    process.kill()
+    process.communicate(timeout=60)
+    seen = pe.load(state).lines
+    assert 0 < seen <= 30
+    resumed = ["stream", str(forecaster), "--resume", str(state)]
+    done = CliRunner().invoke(app, resumed, input="".join(values[seen:]))
+    assert done.stdout.splitlines(keepends=True) == whole[seen:]
 
 
 INTERRUPTED = """

@@ -7,6 +7,7 @@ is thus added up in the same order whatever the tile, and neither batches nor th
 (BLAS makes no such promise).
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import llvmlite.ir as ir
@@ -36,6 +37,70 @@ def pack_panels(matrix: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return packed
 
 
+def _emit(
+    builder: Any, element: Any, like: Any, rows: int, panels: int, places: Iterable[Any]
+) -> None:
+    """Write the instructions of a tile: sums stay in registers, one loop goes over the inputs."""
+    h, h_step, panel, panel_step, out, out_step, count = places
+    size = like.bitwidth // 8
+    vector = ir.VectorType(element, LINE // size)
+    whole = ir.IntType(64)
+    name = f"llvm.fmuladd.v{vector.count}f{like.bitwidth}"
+    multiply_add = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(vector, [vector] * 3), name
+    )
+
+    def at(base, step, index, offset, kind):
+        place = builder.add(base, builder.mul(step, ir.Constant(whole, index)))
+        return builder.inttoptr(builder.add(place, offset), kind.as_pointer())
+
+    def lines(index):
+        return ir.Constant(whole, index * LINE)
+
+    sums = [(r, p) for r in range(rows) for p in range(panels)]
+    begin = [builder.load(at(out, out_step, r, lines(p), vector), align=size) for r, p in sums]
+    before = builder.block
+    head = builder.append_basic_block("tile.head")
+    body = builder.append_basic_block("tile.body")
+    done = builder.append_basic_block("tile.done")
+    builder.branch(head)
+
+    builder.position_at_end(head)
+    i = builder.phi(whole)
+    totals = [builder.phi(vector) for _ in sums]
+    i.add_incoming(ir.Constant(whole, 0), before)
+    for total, value in zip(totals, begin, strict=True):
+        total.add_incoming(value, before)
+    builder.cbranch(builder.icmp_signed("<", i, count), body, done)
+
+    builder.position_at_end(body)
+    here = builder.mul(i, ir.Constant(whole, LINE))
+    weights = [
+        builder.load(at(panel, panel_step, p, here, vector), align=size) for p in range(panels)
+    ]
+    offset = builder.mul(i, ir.Constant(whole, size))
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), vector.count), None)
+    undefined = ir.Constant(vector, ir.Undefined)
+    zero = ir.Constant(ir.IntType(32), 0)
+    spread = []
+    for r in range(rows):
+        number = builder.load(at(h, h_step, r, offset, element), align=size)
+        single = builder.insert_element(undefined, number, zero)
+        spread.append(builder.shuffle_vector(single, undefined, mask))
+    following = [
+        builder.call(multiply_add, [spread[r], weights[p], total])
+        for (r, p), total in zip(sums, totals, strict=True)
+    ]
+    i.add_incoming(builder.add(i, ir.Constant(whole, 1)), body)
+    for total, value in zip(totals, following, strict=True):
+        total.add_incoming(value, body)
+    builder.branch(head)
+
+    builder.position_at_end(done)
+    for (r, p), total in zip(sums, totals, strict=True):
+        builder.store(total, at(out, out_step, r, lines(p), vector), align=size)
+
+
 def _tile(rows: int, panels: int) -> Any:
     """Make ``tile(like, h, h_step, panel, panel_step, out, out_step, count)``.
 
@@ -47,68 +112,7 @@ def _tile(rows: int, panels: int) -> Any:
     @intrinsic
     def tile(typing_context, like, h, h_step, panel, panel_step, out, out_step, count):
         def codegen(context, builder, signature, arguments):
-            _, h, h_step, panel, panel_step, out, out_step, count = arguments
-            element = context.get_value_type(like)
-            size = like.bitwidth // 8
-            vector = ir.VectorType(element, LINE // size)
-            whole = ir.IntType(64)
-            name = f"llvm.fmuladd.v{vector.count}f{like.bitwidth}"
-            multiply_add = cgutils.get_or_insert_function(
-                builder.module, ir.FunctionType(vector, [vector] * 3), name
-            )
-
-            def at(base, step, index, offset, kind):
-                place = builder.add(base, builder.mul(step, ir.Constant(whole, index)))
-                return builder.inttoptr(builder.add(place, offset), kind.as_pointer())
-
-            def lines(index):
-                return ir.Constant(whole, index * LINE)
-
-            sums = [(r, p) for r in range(rows) for p in range(panels)]
-            begin = [
-                builder.load(at(out, out_step, r, lines(p), vector), align=size) for r, p in sums
-            ]
-            before = builder.block
-            head = builder.append_basic_block("tile.head")
-            body = builder.append_basic_block("tile.body")
-            done = builder.append_basic_block("tile.done")
-            builder.branch(head)
-
-            builder.position_at_end(head)
-            i = builder.phi(whole)
-            totals = [builder.phi(vector) for _ in sums]
-            i.add_incoming(ir.Constant(whole, 0), before)
-            for total, value in zip(totals, begin, strict=True):
-                total.add_incoming(value, before)
-            builder.cbranch(builder.icmp_signed("<", i, count), body, done)
-
-            builder.position_at_end(body)
-            here = builder.mul(i, ir.Constant(whole, LINE))
-            weights = [
-                builder.load(at(panel, panel_step, p, here, vector), align=size)
-                for p in range(panels)
-            ]
-            offset = builder.mul(i, ir.Constant(whole, size))
-            mask = ir.Constant(ir.VectorType(ir.IntType(32), vector.count), None)
-            undefined = ir.Constant(vector, ir.Undefined)
-            zero = ir.Constant(ir.IntType(32), 0)
-            spread = []
-            for r in range(rows):
-                number = builder.load(at(h, h_step, r, offset, element), align=size)
-                single = builder.insert_element(undefined, number, zero)
-                spread.append(builder.shuffle_vector(single, undefined, mask))
-            following = [
-                builder.call(multiply_add, [spread[r], weights[p], total])
-                for (r, p), total in zip(sums, totals, strict=True)
-            ]
-            i.add_incoming(builder.add(i, ir.Constant(whole, 1)), body)
-            for total, value in zip(totals, following, strict=True):
-                total.add_incoming(value, body)
-            builder.branch(head)
-
-            builder.position_at_end(done)
-            for (r, p), total in zip(sums, totals, strict=True):
-                builder.store(total, at(out, out_step, r, lines(p), vector), align=size)
+            _emit(builder, context.get_value_type(like), like, rows, panels, arguments[1:])
             return context.get_dummy_value()
 
         places = (types.int64,) * 7
