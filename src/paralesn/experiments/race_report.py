@@ -26,9 +26,10 @@ def first_within(record: Record, accuracy: float) -> float | None:
 def subset(record: Record) -> str:
     """What the models were given."""
     asked = record["settings"]
+    threads = "1 thread" if asked["threads"] == 1 else f"{asked['threads']} threads"
     return (
         f"{asked['train']} digits to train, {asked['validation']} to validate, {asked['test']} to "
-        f"test, at most {asked['seconds']:g} s each, {asked['threads']} threads"
+        f"test, {asked['seconds']:g} s each (a validation begun is ended), {threads}"
     )
 
 

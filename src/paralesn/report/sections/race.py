@@ -44,8 +44,9 @@ def _figure(task: str, runs: dict[str, Any], settings: dict[str, Any]) -> Figure
     return Figure(
         title,
         xy(title, Axis("seconds of wall clock", True), Axis("best accuracy so far"), series),
-        f"{settings['train']:,} digits to train on, {settings['validation']:,} to validate, at "
-        f"most {settings['seconds']:g} s each, on {_cores(settings['threads'])}.",
+        f"{settings['train']:,} digits to train on, {settings['validation']:,} to validate, "
+        f"{settings['seconds']:g} s each (a validation begun is ended), "
+        f"on {_cores(settings['threads'])}.",
         legend=list(runs),
         data=Table(title, ["Model", "Seconds", "Accuracy"], rows),
     )
