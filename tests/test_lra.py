@@ -34,10 +34,10 @@ CANDIDATES = [
     {
         "pool": ["mean", "last"],
         "segments": 2,
-        "backward": backward,
+        "directions": directions,
         "reservoir": {"units": 24, "layers": 2, "rho": [0.0, 0.7], "mix_scale": scale},
     }
-    for backward, scale in ((False, 1.0), (True, 0.0))
+    for directions, scale in ((["forward"], 1.0), (["backward"], 0.0))
 ]
 
 
@@ -48,7 +48,8 @@ def small(monkeypatch, rng):
     entries = dict(catalogue.read(lra.FILE))
     entries["candidates"] = dict.fromkeys(ARENA, CANDIDATES)
     entries["budget"] = {"cases": dict.fromkeys(ARENA, 60), "penalties": [1.0, 100.0]}
-    entries["perceptron"] = {"all": {"hidden": 8, "epochs": 30, "learning_rate": 0.01}}
+    neural = {"hidden": 8, "epochs": 30, "learning_rate": 0.01}
+    entries["perceptron"] = {"all": neural, "alone": ["lra-pathfinder"]}
     plain = catalogue.read
     monkeypatch.setattr(lra, "read", lambda name: entries if name == lra.FILE else plain(name))
     monkeypatch.setattr(lra, "data", made.__getitem__)
@@ -98,11 +99,17 @@ def test_features_are_pooled_states_in_the_order_asked_for(small, monkeypatch):
     res = pe.ParalESN(units=8, vocabulary=15, mix_scale=1.0)
     wanted = {"pool": ["mean", "last"], "segments": 2}
     cases = np.array([4, 2, 8, 0])
-    for backward in (False, True):
-        monkeypatch.setattr(lra, "_STEPS", 80)  # two cases at a time
-        found = lra.features({**wanted, "backward": backward}, res, X, cases)
-        some = [X[i][::-1] if backward else X[i] for i in cases]
-        np.testing.assert_array_equal(found, res.pool(some, ("mean", "last"), 2))
+    monkeypatch.setattr(lra, "_STEPS", 80)  # two cases at a time
+    forward, backward = (
+        res.pool([X[i][order] for i in cases], ("mean", "last"), 2)
+        for order in (slice(None), slice(None, None, -1))
+    )
+    for asked, expected in (
+        ({}, forward),
+        ({"directions": ["backward"]}, backward),
+        ({"directions": ["forward", "backward"]}, np.concatenate([forward, backward], axis=1)),
+    ):
+        np.testing.assert_array_equal(lra.features(wanted | asked, res, X, cases), expected)
     images = small["lra-image"].X_train
     plain = pe.ParalESN(units=8, dtype="float32")
     np.testing.assert_allclose(
@@ -170,6 +177,13 @@ def test_both_readouts_learn_and_say_how_well(rng, classes):
         predicted = readout.predict(states[200:])
         predicted = predicted if predicted.dtype.kind == "i" else lra.labels(predicted)
         assert accuracy == (predicted == y[200:]).mean() > 0.9
+    del run["readout"]["penalties"]
+    assert list(lra.read_outs(run, states[:200], y[:200], states[200:], y[200:])) == ["perceptron"]
+
+
+def test_ridge_has_no_part_where_the_perceptron_is_alone(small):
+    assert set(lra.settings("lra-text")) == {"perceptron", "penalties"}
+    assert set(lra.settings("lra-pathfinder")) == {"perceptron"}
 
 
 def test_the_command_line(small, tmp_path):

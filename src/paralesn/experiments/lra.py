@@ -4,9 +4,9 @@ Image and PathFinder are read pixel by pixel, between 0 and 1; Text byte by byte
 by token, each as the one-hot row it names. Every series keeps its own length. A search judges each
 of the candidates that `lra.toml` lists, by ridge regression on some thousand training cases of
 which a third is held out. The best is trained on the whole training set: by the two-layer
-perceptron, which stops by the cases that are set aside for validation, and by ridge regression,
-whose penalty is chosen by them. The one that does better on these reads out the test set, once;
-ridge learns from them, too, before it does.
+perceptron, which stops by the cases that are set aside for validation, and, where that is
+affordable, by ridge regression, whose penalty is chosen by them. The one that does better on these
+reads out the test set, once; ridge learns from them, too, before it does.
 """
 
 import json
@@ -34,6 +34,7 @@ _TRIAL_SEED = 1000
 _TRIAL_SHARE = 1 / 3
 _STEPS = 1 << 20  # time steps read at a time
 _ROWS = 4096  # cases that ridge regression digests at a time
+_ORDERS = {"forward": slice(None), "backward": slice(None, None, -1)}
 
 Tell = Callable[[str], Any]
 
@@ -60,20 +61,26 @@ def features(
     cases: np.ndarray,
     tell: Tell | None = None,
 ) -> np.ndarray:
-    """Pooled states of some cases, one row each; a few cases are read at a time."""
+    """Pooled states of some cases, one row each; a few cases are read at a time.
+
+    A configuration may ask for `directions` other than forward; two stand side by side.
+    """
     pools, segments = configuration["pool"], configuration["segments"]
-    order = slice(None, None, -1 if configuration.get("backward") else 1)
+    orders = [_ORDERS[name] for name in configuration.get("directions", ["forward"])]
     is_list = isinstance(X, list)
     longest = max(len(X[i]) for i in cases) if is_list else X.shape[1]
     size = max(1, _STEPS // longest)
     out: np.ndarray | None = None
     for first in range(0, cases.size, size):
         some = cases[first : first + size]
-        if is_list:
-            read_now: Any = [X[i][order] for i in some]
-        else:
-            read_now = X[some][:, order].astype(DTYPE) / np.float32(255)
-        found = drawn.pool(read_now, pools, segments)
+        parts = []
+        for order in orders:
+            if is_list:
+                read_now: Any = [X[i][order] for i in some]
+            else:
+                read_now = X[some][:, order].astype(DTYPE) / np.float32(255)
+            parts.append(drawn.pool(read_now, pools, segments))
+        found = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
         if out is None:
             out = np.empty((cases.size, found.shape[1]), found.dtype)
         out[first : first + some.size] = found
@@ -141,9 +148,12 @@ def chosen(task: str, found: Iterable[Record]) -> Tuned | None:
 
 
 def settings(task: str) -> dict[str, Any]:
-    """What the readouts of a task are given."""
+    """What the readouts of a task are given; ridge regression has no part where it has none."""
     neural = {**read(FILE)["perceptron"]["all"], **read(FILE)["perceptron"].get(task, {})}
-    return {"perceptron": neural, "penalties": read(FILE)["budget"]["penalties"]}
+    wanted = {"perceptron": neural}
+    if task not in read(FILE)["perceptron"]["alone"]:
+        wanted["penalties"] = read(FILE)["budget"]["penalties"]
+    return wanted
 
 
 def read_outs(
@@ -152,6 +162,9 @@ def read_outs(
     """Readouts by name, fitted, each with its accuracy on the validation cases."""
     neural = perceptron(run["readout"]["perceptron"], run["seed"])
     neural.fit(states, y, validation=(held, y_held))
+    found = {"perceptron": (neural.score(held, y_held), neural)}
+    if "penalties" not in run["readout"]:
+        return found
     classes = int(y.max()) + 1
     linear, targets = Ridge(run["readout"]["penalties"]), indicators(y, classes)
     for first in range(0, len(y), _ROWS):
@@ -159,7 +172,7 @@ def read_outs(
         linear.partial_fit(states[rows], targets[rows])
     linear.validate(held, indicators(y_held, classes))
     right = float((labels(linear.predict(held)) == y_held).mean())
-    return {"perceptron": (neural.score(held, y_held), neural), "ridge": (right, linear)}
+    return {**found, "ridge": (right, linear)}
 
 
 def measure(run: Record, tell: Tell | None = None) -> Record:
