@@ -73,13 +73,11 @@ def features(
     out: np.ndarray | None = None
     for first in range(0, cases.size, size):
         some = cases[first : first + size]
+        series: Any = [X[i] for i in some] if is_list else X[some].astype(DTYPE) / np.float32(255)
         parts = []
         for order in orders:
-            if is_list:
-                read_now: Any = [X[i][order] for i in some]
-            else:
-                read_now = X[some][:, order].astype(DTYPE) / np.float32(255)
-            parts.append(drawn.pool(read_now, pools, segments))
+            turned = [one[order] for one in series] if is_list else series[:, order]
+            parts.append(drawn.pool(turned, pools, segments))
         found = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
         if out is None:
             out = np.empty((cases.size, found.shape[1]), found.dtype)
@@ -148,7 +146,7 @@ def chosen(task: str, found: Iterable[Record]) -> Tuned | None:
 
 
 def settings(task: str) -> dict[str, Any]:
-    """What the readouts of a task are given; ridge regression has no part where it has none."""
+    """What the readouts of a task are given: no penalties where the perceptron reads out alone."""
     neural = {**read(FILE)["perceptron"]["all"], **read(FILE)["perceptron"].get(task, {})}
     wanted = {"perceptron": neural}
     if task not in read(FILE)["perceptron"]["alone"]:
