@@ -13,7 +13,7 @@ from rich.console import Console
 
 from benchmarks import SUITES
 from benchmarks.timing import Report
-from paralesn.experiments.files import replacing
+from paralesn.files import replacing
 
 PACKAGES = ("paralesn", "numpy", "numba", "scikit-learn", "reservoirpy", "torch", "jax")
 WIDE = 160  # columns of a saved table

@@ -8,7 +8,7 @@ import torch
 from benchmarks import rivals
 from benchmarks.timing import Report, medians
 from paralesn import ParalESN
-from paralesn.engines.torch_scan import scan_
+from paralesn.engines.torch.scan import scan_
 
 LENGTHS = (1_000, 3_000, 10_000, 30_000, 100_000)
 UNITS = 128

@@ -6,9 +6,10 @@ from functools import cache
 
 import numpy as np
 
-from paralesn.experiments import catalogue, files, records, runs, tuned
-from paralesn.experiments.complexity import BY_LENGTH, BY_SIZE, MODELS
-from paralesn.experiments.tables import MAIN
+from paralesn import files
+from paralesn.paper import catalogue, configurations, records, runs
+from paralesn.paper.studies.complexity import BY_LENGTH, BY_SIZE, MODELS
+from paralesn.paper.tables import MAIN
 
 SURROUNDINGS = {
     "versions": {"python": "3.12.0", "paralesn": "0.1.0"},
@@ -35,7 +36,7 @@ def regression(seeds=3):
         scale = catalogue.tasks()[task].scale
         for model in MAIN:
             for space in ("paper", "extended"):
-                chosen = tuned.shipped(task, model, space)
+                chosen = configurations.shipped(task, model, space)
                 for seed in range(seeds) if chosen is not None else ():
                     value = scale * rng.uniform(1, 9)
                     found.append(run(chosen, seed, float(value), float(rng.uniform(0.01, 10))))
@@ -102,7 +103,7 @@ def write(folder, found, name="records.jsonl"):
 
 def write_all(folder):
     """Every kind of record that a report knows."""
-    mnist = tuned.shipped("smnist", "ParalESN", "extended")
+    mnist = configurations.shipped("smnist", "ParalESN", "extended")
     write(folder / "results", [*regression(), *(run(mnist, s, 0.97 + 0.001 * s) for s in range(3))])
     long_term = {
         "kind": "long-term", "model": "ReservoirForecaster", "alpha": 1.0, "seconds": 5.0,
@@ -121,7 +122,7 @@ def write_all(folder):
         "timing": {"total": 5.5}, "sizes": [3601, 1320, 500, 2], **SURROUNDINGS,
     }  # fmt: skip
     arena = run(replace(mnist, task="lra-text", model="ParalESN (deep)"), 0, 0.8) | {"kind": "lra"}
-    pooled = run(tuned.shipped("smnist", "ParalESN (pooled)", "extended"), 0, 0.98)
+    pooled = run(configurations.shipped("smnist", "ParalESN (pooled)", "extended"), 0, 0.98)
     write(folder / "results", [archive, arena, pooled])
     write(folder / "race", race(), "race.jsonl")
     errors = [

@@ -101,7 +101,7 @@ def test_metrics_operators_and_aeon_are_in_the_reference():
         if not name.startswith("_")
         and getattr(value, "__module__", "") == datasets.metrics.__name__
     }
-    assert found["paralesn.reservoirs.operators"] == {
+    assert found["paralesn.layers.operators"] == {
         operator.__name__ for operator in pe.operators.OPERATORS
     }
     assert found["paralesn.aeon"] == {"ParalESNClassifier"}

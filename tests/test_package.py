@@ -60,8 +60,8 @@ def test_the_other_examples_of_the_readme_run(tmp_path, monkeypatch):
 
 
 def test_the_documented_longest_kernel_is_the_engines():
-    from paralesn.engines import diagonal
-    from paralesn.reservoirs import layers
+    from paralesn.engines.cpu.kernels import diagonal
+    from paralesn.layers import diagonal as layers
 
     assert layers.LONGEST_KERNEL == diagonal.LONGEST_KERNEL == 63
 
@@ -76,7 +76,7 @@ def test_demo_prints_its_result_and_saves_a_picture(tmp_path):
 
 
 def test_demo_is_reproducible_and_good():
-    from paralesn.experiments.demo import demonstrate
+    from paralesn.paper.studies.demo import demonstrate
 
     first, second = demonstrate(), demonstrate()
     assert first.paralesn.error == second.paralesn.error

@@ -3,21 +3,21 @@
 from importlib.metadata import version
 
 from paralesn import theory
-from paralesn.estimators.calibration import Forecast
 from paralesn.estimators.classifier import ReservoirClassifier
-from paralesn.estimators.forecaster import ReservoirForecaster
+from paralesn.estimators.forecaster.estimator import ReservoirForecaster
+from paralesn.estimators.forecaster.intervals import Forecast
 from paralesn.estimators.regressor import ReservoirRegressor
+from paralesn.features.filter_bank import FilterBank
+from paralesn.layers import operators
+from paralesn.layers.diagonal import DiagonalLayer
+from paralesn.layers.recurrent import RecurrentLayer
+from paralesn.layers.state import State
 from paralesn.persistence import load, save
-from paralesn.readouts.dual import DualRidge
+from paralesn.readouts.dual_ridge import DualRidge
 from paralesn.readouts.mlp import MLP
 from paralesn.readouts.ridge import Ridge
-from paralesn.reservoirs import operators
-from paralesn.reservoirs.dense import ESN, ResESN
-from paralesn.reservoirs.diagonal import ParalESN
-from paralesn.reservoirs.filters import FilterBank
-from paralesn.reservoirs.layers import DiagonalLayer
-from paralesn.reservoirs.recurrent import RecurrentLayer
-from paralesn.reservoirs.state import State
+from paralesn.reservoirs.esn import ESN, ResESN
+from paralesn.reservoirs.paralesn import ParalESN
 from paralesn.reservoirs.structured import SCR, StructuredRC
 
 __version__ = version("paralesn")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from paralesn.estimators.classifier import ReservoirClassifier
-from paralesn.reservoirs.filters import FilterBank
+from paralesn.features.filter_bank import FilterBank
 
 try:
     from aeon.classification.base import BaseClassifier

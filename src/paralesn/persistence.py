@@ -20,16 +20,16 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as write_tensors
 
-from paralesn.readouts.dual import DualRidge
+from paralesn.features.filter_bank import FilterBank
+from paralesn.layers.diagonal import DiagonalLayer
+from paralesn.layers.operators import OPERATORS
+from paralesn.layers.recurrent import RecurrentLayer
+from paralesn.layers.state import State
+from paralesn.readouts.dual_ridge import DualRidge
 from paralesn.readouts.mlp import MLP
 from paralesn.readouts.ridge import Ridge
-from paralesn.reservoirs.dense import ESN, ResESN
-from paralesn.reservoirs.diagonal import ParalESN
-from paralesn.reservoirs.filters import FilterBank
-from paralesn.reservoirs.layers import DiagonalLayer
-from paralesn.reservoirs.operators import OPERATORS
-from paralesn.reservoirs.recurrent import RecurrentLayer
-from paralesn.reservoirs.state import State
+from paralesn.reservoirs.esn import ESN, ResESN
+from paralesn.reservoirs.paralesn import ParalESN
 from paralesn.reservoirs.structured import SCR, StructuredRC
 
 FORMAT = 1

@@ -5,12 +5,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from paralesn.engines import torch_run
-from paralesn.engines.torch_extra import torch
-from paralesn.engines.torch_layers import Diagonal
-from paralesn.reservoirs import checks
-from paralesn.reservoirs.diagonal import ParalESN
-from paralesn.reservoirs.layers import DiagonalLayer
+from paralesn import checks
+from paralesn.engines.torch import advance
+from paralesn.engines.torch.packed_layers import Diagonal
+from paralesn.layers.diagonal import DiagonalLayer
+from paralesn.reservoirs.paralesn import ParalESN
+from paralesn.runtime.pytorch import torch
 
 __all__ = ["ParalESNBlock"]
 
@@ -127,24 +127,24 @@ class ParalESNBlock(torch.nn.Module):
 
     def _run(
         self, x: torch.Tensor, state: Sequence[torch.Tensor] | None
-    ) -> tuple[torch.Tensor, torch_run.State]:
+    ) -> tuple[torch.Tensor, advance.State]:
         layers = [layer() for layer in self._each()]
         before = self._starts(layers, x.shape[0], state)
-        whole = torch_run.wants_gradients(x, *before, *self.parameters())
+        whole = advance.wants_gradients(x, *before, *self.parameters())
         if whole or torch.compiler.is_compiling():
-            z, states = torch_run.advance(layers, x, before, self.concat, self.mixing)
-            return z, torch_run.ends(states, before, None, 0)
+            z, states = advance.advance(layers, x, before, self.concat, self.mixing)
+            return z, advance.ends(states, before, None, 0)
         with torch.no_grad():
             z = torch.empty((*x.shape[:2], self.outputs), dtype=x.dtype, device=x.device)
-            alike = torch_run.Batch(x, None, np.arange(0))
-            return z, torch_run.run(layers, alike, before, self.concat, self.mixing, z)
+            alike = advance.Batch(x, None, np.arange(0))
+            return z, advance.run(layers, alike, before, self.concat, self.mixing, z)
 
     def _each(self) -> "list[_Layer]":
         return list(self.layers)  # type: ignore[arg-type]
 
     def _starts(
         self, layers: list[Diagonal], count: int, state: Sequence[torch.Tensor] | None
-    ) -> torch_run.State:
+    ) -> advance.State:
         if state is None:
             return tuple(
                 torch.zeros(

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from paralesn.baselines import lru, lstm, mamba, s4, transformer
-from paralesn.engines.torch_extra import torch
+from paralesn.runtime.pytorch import torch
 
 
 class Kind(NamedTuple):

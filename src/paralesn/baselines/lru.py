@@ -8,8 +8,8 @@ with ``lambda = exp(-exp(nu) + i exp(theta))``, stable by construction, as Orvie
 import math
 from dataclasses import dataclass
 
-from paralesn.engines.torch_extra import torch
-from paralesn.engines.torch_scan import scan
+from paralesn.engines.torch.scan import scan
+from paralesn.runtime.pytorch import torch
 
 nn = torch.nn
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from paralesn.engines.torch_extra import torch
+from paralesn.runtime.pytorch import torch
 
 nn = torch.nn
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch.utils.checkpoint import checkpoint
 
-from paralesn.engines.torch_extra import torch
+from paralesn.runtime.pytorch import torch
 
 nn = torch.nn
 _CHUNK = 56  # steps whose states exist at a time; others are computed anew on the way back

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paralesn.engines.torch_extra import torch
+from paralesn.runtime.pytorch import torch
 
 nn = torch.nn
 

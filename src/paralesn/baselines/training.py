@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn.engines.torch_extra import torch
+from paralesn.runtime.pytorch import torch
 
 
 @dataclass(frozen=True)

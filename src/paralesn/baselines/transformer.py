@@ -6,7 +6,7 @@ Attention is bidirectional unless `causal`: every step sees the whole series, an
 import math
 from dataclasses import dataclass
 
-from paralesn.engines.torch_extra import torch
+from paralesn.runtime.pytorch import torch
 
 nn = torch.nn
 

@@ -12,7 +12,7 @@ from paralesn.cli.shared import Json, Seed, app, failing, folder, print_json, pr
 if TYPE_CHECKING:
     import numpy as np
 
-    from paralesn.datasets.cases import Columns, Labelled
+    from paralesn.tables.cases import Columns, Labelled
 
 File = Annotated[Path, typer.Argument(exists=True, dir_okay=False)]
 _LONG = "of a long table"
@@ -30,7 +30,7 @@ MissingValues = Annotated[str, typer.Option(help="Missing values: error or inter
 
 def columns_of(case: str, time: str, value: list[str] | None, label: str) -> "Columns":
     """Names of the columns of a long table."""
-    from paralesn.datasets.cases import Columns
+    from paralesn.tables.cases import Columns
 
     return Columns(case, time, tuple(value or ["value"]), label)
 
@@ -61,8 +61,8 @@ def classify(
     Parquet) with a row for every time step of every case. A test file may lack labels.
     """
     from paralesn import save
-    from paralesn.datasets.cases import read_cases
-    from paralesn.datasets.tables import TableError
+    from paralesn.tables.cases import read_cases
+    from paralesn.tables.reader import TableError
 
     folder(out)
     check_missing(missing)
@@ -97,10 +97,10 @@ def classify(
 
 
 def _fit(path: Path, learnt: "Labelled", asked: "Labelled | None", seed: int) -> Any:
-    from paralesn.datasets.formats import labels_array
-    from paralesn.datasets.tables import TableError
     from paralesn.estimators.classifier import ReservoirClassifier
     from paralesn.estimators.defaults import classifying_reservoir
+    from paralesn.tables.formats import labels_array
+    from paralesn.tables.reader import TableError
 
     both = [learnt.labels or []]
     if asked is not None and asked.labels is not None:
@@ -115,7 +115,7 @@ def _fit(path: Path, learnt: "Labelled", asked: "Labelled | None", seed: int) ->
 
 def predicted(model: Any, cases: "Labelled") -> "np.ndarray":
     """Labels of cases, which must have the channels of the training series."""
-    from paralesn.datasets.tables import TableError
+    from paralesn.tables.reader import TableError
 
     channels = cases.series[0].shape[1]
     if channels != model.n_features_in_:
@@ -133,7 +133,7 @@ def judged(
     model: Any, cases: "Labelled", found: "np.ndarray", learnt: list[str] | None = None
 ) -> dict[str, Any]:
     """How many cases, and where labels are known, how many are right, also by always one class."""
-    from paralesn.datasets.cases import as_classes
+    from paralesn.tables.cases import as_classes
 
     result: dict[str, Any] = {"cases": len(found)}
     if cases.labels is None:
@@ -164,7 +164,7 @@ def write_predictions(path: Path, cases: "Labelled", found: "np.ndarray") -> Non
     """Write a row for each case."""
     import csv
 
-    from paralesn.experiments.files import replacing
+    from paralesn.files import replacing
 
     rows = rows_of(cases, found)
     with replacing(path) as unfinished, unfinished.open("w", newline="", encoding="utf-8") as file:

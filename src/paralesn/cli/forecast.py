@@ -22,8 +22,8 @@ from paralesn.cli.shared import (
 )
 
 if TYPE_CHECKING:
-    from paralesn.datasets.observed import Observed
-    from paralesn.experiments.forecasting import Made, Wanted
+    from paralesn.tables.observations import Observed
+    from paralesn.workflows.forecast import Made, Wanted
 
 Data = Annotated[
     Path, typer.Argument(help="CSV (also .gz, .xz) or Parquet.", exists=True, dir_okay=False)
@@ -60,7 +60,7 @@ Duplicates = Annotated[
 
 def choices_of(missing: str, gaps: str, duplicates: str, time_format: str | None) -> Any:
     """Check what to do about holes."""
-    from paralesn.datasets import observed
+    from paralesn.tables import observations as observed
 
     for option, value, allowed in (
         ("--missing", missing, observed.MISSING),
@@ -103,8 +103,8 @@ def forecast(
     json: Json = False,
 ) -> None:
     """Forecast columns of a table; tested on its last part beside naive forecasts."""
-    from paralesn.datasets.observed import read_series
-    from paralesn.experiments.forecasting import Wanted, make
+    from paralesn.tables.observations import read_series
+    from paralesn.workflows.forecast import Wanted, make
 
     folder(out)
     choices = choices_of(missing, gaps, duplicates, time_format)
@@ -122,8 +122,8 @@ def _tell(
 ) -> None:
     """Write files, and print what came out."""
     import paralesn
-    from paralesn.experiments import forecast_report as reports
-    from paralesn.experiments.files import save_json
+    from paralesn.files import save_json
+    from paralesn.workflows import forecast_report as reports
 
     out.mkdir(exist_ok=True)
     console, aside = Console(), stderr()

@@ -71,7 +71,7 @@ def predict(
     A forecaster reads the table and forecasts what follows on it. A classifier takes the files that
     `classify` takes; a regressor predicts every row from the columns it learnt.
     """
-    from paralesn.datasets.observed import read_series
+    from paralesn.tables.observations import read_series
 
     choices = choices_of(missing, gaps, duplicates, time_format)
     with failing():
@@ -95,7 +95,7 @@ def predict(
         elif out is None:
             _write(sys.stdout, rows)
         if out is not None:
-            from paralesn.experiments.files import replacing
+            from paralesn.files import replacing
 
             with replacing(out) as path, path.open("w", newline="", encoding="utf-8") as file:
                 _write(file, rows)
@@ -110,7 +110,7 @@ def _write(file: Any, rows: Rows) -> None:
 
 def _classes(fitted: Any, data: Path, columns: Any, missing: str) -> tuple[Rows, dict[str, Any]]:
     """Labels of series."""
-    from paralesn.datasets.cases import read_cases
+    from paralesn.tables.cases import read_cases
 
     cases = read_cases(data, columns, missing)
     found = predicted(fitted, cases)
@@ -124,8 +124,8 @@ def _values(fitted: Any, data: Path, time: str | None, choices: Any, follow: boo
     """Predictions for every row of a table."""
     import numpy as np
 
-    from paralesn.datasets.observed import read_series
-    from paralesn.datasets.tables import TableError, column_names
+    from paralesn.tables.observations import read_series
+    from paralesn.tables.reader import TableError, column_names
 
     names = [str(name) for name in getattr(fitted, "feature_names_in_", column_names(data))]
     if len(names) != fitted.n_features_in_:
@@ -151,10 +151,10 @@ def _ahead(
     """Forecasts of what follows on a table."""
     from math import ceil
 
-    from paralesn.datasets.tables import TableError
-    from paralesn.datasets.times import written
     from paralesn.estimators.live import reading
-    from paralesn.experiments.forecast_report import columns
+    from paralesn.tables.clock import written
+    from paralesn.tables.reader import TableError
+    from paralesn.workflows.forecast_report import columns
 
     targets, exog = fitted._names["y"], fitted._names["X"] or []
     if targets is None or (fitted.n_known_ and not exog):

@@ -27,9 +27,9 @@ def race(
     json: Json = False,
 ) -> None:
     """Train every model with the same budget; what is on record is not run again."""
-    from paralesn.experiments import race as racing
-    from paralesn.experiments.catalogue import chosen
-    from paralesn.experiments.race_report import plot, table
+    from paralesn.paper.catalogue import chosen
+    from paralesn.paper.studies import race as racing
+    from paralesn.paper.studies.race_report import plot, table
 
     console = console_for(json)
     folder(out)

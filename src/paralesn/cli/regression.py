@@ -14,8 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from paralesn.cli.shared import Json, app, console_for, folder, picture, print_json, wide
 
 if TYPE_CHECKING:
-    from paralesn.experiments.reproduce import Reproduction
-    from paralesn.experiments.search import Budget
+    from paralesn.paper.reproduce import Reproduction
+    from paralesn.paper.search import Budget
 
 LONG_TERM, UCR = "long-term", "ucr"  # tables of their own
 Out = Annotated[Path, typer.Option(help="Folder of records and tables.")]
@@ -33,7 +33,7 @@ def _progress(console: Console) -> Progress:
 
 
 def _cores() -> int:
-    from paralesn.engines.threads import available
+    from paralesn.runtime.threads import available
 
     return available()
 
@@ -50,7 +50,7 @@ def _search(
     console: Console, studies: list[Study], storage: str, budget: "Budget", jobs: int
 ) -> None:
     """Carry out studies (task, model, space), showing how far it got."""
-    from paralesn.experiments.search import search as carry_out
+    from paralesn.paper.search import search as carry_out
 
     with _progress(console) as progress:
         bar = progress.add_task("searching", total=len(studies))
@@ -68,7 +68,7 @@ def _search(
 
 def _leave_out(console: Console, tasks: list[str]) -> list[str]:
     """The tasks whose data are there; the others are said to be absent."""
-    from paralesn.experiments.reproduce import missing
+    from paralesn.paper.reproduce import missing
 
     absent = {task: why for task in tasks if (why := missing(task)) is not None}
     for why in absent.values():
@@ -97,11 +97,12 @@ def search(
     json: Json = False,
 ) -> None:
     """Search for configurations; studies that are done are not repeated, others go on."""
-    from paralesn.experiments import reproduce, tuned
-    from paralesn.experiments import spaces as known_spaces
-    from paralesn.experiments.catalogue import chosen, tasks_of
-    from paralesn.experiments.search import Budget
-    from paralesn.experiments.search import tuned as found_in
+    from paralesn.paper import configurations as tuned
+    from paralesn.paper import reproduce
+    from paralesn.paper import spaces as known_spaces
+    from paralesn.paper.catalogue import chosen, tasks_of
+    from paralesn.paper.search import Budget
+    from paralesn.paper.search import tuned as found_in
 
     console = console_for(json)
     if export is not None:
@@ -166,10 +167,10 @@ def reproduce(
     json: Json = False,
 ) -> None:
     """Print the paper's tables: our mean and deviation, the paper's, the difference."""
-    from paralesn.experiments import tables
-    from paralesn.experiments.energy import checked_country
-    from paralesn.experiments.reproduce import models_of, tasks_of
-    from paralesn.experiments.reproduce import reproduce as carry_out
+    from paralesn.paper import tables
+    from paralesn.paper.energy import checked_country
+    from paralesn.paper.reproduce import models_of, tasks_of
+    from paralesn.paper.reproduce import reproduce as carry_out
 
     console, jobs = console_for(json), jobs or _cores()
     everything = [*(what or ()), *(tasks or ())]
@@ -213,10 +214,10 @@ def _search_first(
     out: Path,
 ) -> None:
     """Look for configurations of models for tasks, in both spaces; of the arena, of candidates."""
-    from paralesn.experiments.catalogue import tasks_of
-    from paralesn.experiments.reproduce import is_study, search_lra
-    from paralesn.experiments.search import Budget
-    from paralesn.experiments.spaces import SPACES
+    from paralesn.paper.catalogue import tasks_of
+    from paralesn.paper.reproduce import is_study, search_lra
+    from paralesn.paper.search import Budget
+    from paralesn.paper.spaces import SPACES
 
     there = _leave_out(console, tasks)
     arena = [task for task in there if task in tasks_of("lra")]
@@ -230,13 +231,14 @@ def _search_first(
 
 def _show(console: Console, found: "Reproduction", named: list[str], rows: list[str]) -> None:
     """Print the tables that results belong to."""
-    from paralesn.experiments import lra_table, mnist_table, tables
-    from paralesn.experiments.catalogue import tasks_of
+    from paralesn.paper import tables
+    from paralesn.paper.catalogue import tasks_of
+    from paralesn.paper.protocols import lra_table, mnist
 
     wanted = [name for name in named if name in tables.TABLES] or list(tables.TABLES)
     broad = wide(console)
     printed = [tables.as_rich(found.cells, name) for name in wanted]
-    printed += [mnist_table.as_rich(found.cells, task) for task in tasks_of("mnist")]
+    printed += [mnist.as_rich(found.cells, task) for task in tasks_of("mnist")]
     printed.append(lra_table.as_rich(found.cells))
     for table in (*printed, tables.times(found.cells, rows)):
         if table is not None and table.row_count:
@@ -255,9 +257,9 @@ def _long_term(
 
     Sets that are `absent` were said to be.
     """
-    from paralesn.experiments import tables
-    from paralesn.experiments.longterm import SETS
-    from paralesn.experiments.reproduce import long_term
+    from paralesn.paper import tables
+    from paralesn.paper.protocols.long_term import SETS
+    from paralesn.paper.reproduce import long_term
 
     sets = _leave_out(console, [name for name in SETS if name not in absent])
     if not sets:
@@ -272,8 +274,8 @@ def _long_term(
 
 def _ucr(console: Console, out: Path, seeds: int, jobs: int) -> list[dict[str, Any]]:
     """Run what is not on record, and print accuracies on the archive beside published ones."""
-    from paralesn.experiments import archive
-    from paralesn.experiments.reproduce import ucr
+    from paralesn.paper.protocols import ucr as archive
+    from paralesn.paper.reproduce import ucr
 
     names = archive.at_hand()
     if not names:
@@ -322,10 +324,10 @@ def sensitivity(
     """Show what each hyperparameter does to the validation error, from the trials on record."""
     from functools import partial
 
-    from paralesn.experiments.catalogue import chosen, models, tasks
-    from paralesn.experiments.files import save_json
-    from paralesn.experiments.sensitivity import as_record, effects, plot, table
-    from paralesn.experiments.spaces import SPACES
+    from paralesn.files import save_json
+    from paralesn.paper.catalogue import chosen, models, tasks
+    from paralesn.paper.spaces import SPACES
+    from paralesn.paper.studies.sensitivity import as_record, effects, plot, table
 
     console = console_for(json)
     try:

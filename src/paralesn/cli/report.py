@@ -22,7 +22,7 @@ def report(
     json: Json = False,
 ) -> None:
     """Write a page of all tables and figures, from records alone; nothing is run."""
-    from paralesn.experiments.tables import MAIN
+    from paralesn.paper.tables import MAIN
     from paralesn.report import build, comparison, stored
     from paralesn.report.sections.compare import scores_of
 

@@ -24,7 +24,7 @@ def demo(
     json: Json = False,
 ) -> None:
     """Predict chaotic series with the estimators, beside an echo state network."""
-    from paralesn.experiments.demo import demonstrate, plot
+    from paralesn.paper.studies.demo import demonstrate, plot
 
     console = Console()
     if not out.parent.is_dir():
@@ -75,9 +75,9 @@ def complexity(
     json: Json = False,
 ) -> None:
     """Measure time, memory and parameters of reservoirs by size and by length of the series."""
-    from paralesn.experiments.complexity import collect, read, settings
-    from paralesn.experiments.complexity_plot import plot
-    from paralesn.experiments.complexity_report import tables
+    from paralesn.paper.studies.complexity import collect, read, settings
+    from paralesn.paper.studies.complexity_plot import plot
+    from paralesn.paper.studies.complexity_report import tables
 
     console, path = console_for(json), folder(out) / "complexity.json"
     is_there = path.exists() and not fresh
@@ -119,7 +119,7 @@ def universality(
     json: Json = False,
 ) -> None:
     """Approximate a nonlinear filter with linear reservoirs and a perceptron."""
-    from paralesn.experiments.universality import approximate, plot, settings, table
+    from paralesn.paper.studies.universality import approximate, plot, settings, table
 
     console, path = console_for(json), folder(out) / "universality.json"
     with Progress(console=console, transient=True) as progress:

@@ -1,19 +1,20 @@
 """Datasets: generators of benchmark series, loaders of files, metrics."""
 
 from paralesn.datasets import metrics
+from paralesn.datasets.archives.cifar import load_cifar
+from paralesn.datasets.archives.ett import load_ett
+from paralesn.datasets.archives.imdb import load_imdb
+from paralesn.datasets.archives.mnist import load_mnist
+from paralesn.datasets.archives.ucr import load_ucr
 from paralesn.datasets.catalogue import Entry, FileCheck, available, check, fetch, load
-from paralesn.datasets.cifar import load_cifar
-from paralesn.datasets.ett import load_ett
-from paralesn.datasets.files import DamagedFileError, MissingFileError
-from paralesn.datasets.imdb import load_imdb
-from paralesn.datasets.listops import listops, load_listops
-from paralesn.datasets.memory import ctxor, memcap, sinmem
-from paralesn.datasets.mnist import load_mnist
-from paralesn.datasets.narma import narma
-from paralesn.datasets.pathfinder import load_pathfinder, pathfinder
+from paralesn.datasets.generated.chaotic import lorenz63, lorenz96, mackey_glass
+from paralesn.datasets.generated.listops import listops, load_listops
+from paralesn.datasets.generated.memory_tasks import ctxor, memcap, sinmem
+from paralesn.datasets.generated.narma import narma
+from paralesn.datasets.generated.pathfinder import load_pathfinder, pathfinder
 from paralesn.datasets.record import ClassificationDataset, Dataset, Split, stratified_split
-from paralesn.datasets.synthetic import lorenz63, lorenz96, mackey_glass
-from paralesn.datasets.ucr import load_ucr
+from paralesn.datasets.storage.find import MissingFileError
+from paralesn.files import DamagedFileError
 
 __all__ = [
     "ClassificationDataset",

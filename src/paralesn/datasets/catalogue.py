@@ -4,17 +4,18 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
-from paralesn.datasets import files
-from paralesn.datasets.cifar import cifar_file, load_cifar
-from paralesn.datasets.download import Wanted
-from paralesn.datasets.ett import ROWS, ett_file, load_ett
-from paralesn.datasets.imdb import imdb_file, load_imdb
-from paralesn.datasets.listops import load_listops
-from paralesn.datasets.mnist import load_mnist, mnist_files
-from paralesn.datasets.pathfinder import load_pathfinder
+from paralesn.datasets.archives.cifar import cifar_file, load_cifar
+from paralesn.datasets.archives.ett import ROWS, ett_file, load_ett
+from paralesn.datasets.archives.imdb import imdb_file, load_imdb
+from paralesn.datasets.archives.mnist import load_mnist, mnist_files
+from paralesn.datasets.archives.ucr import SIZES, archive_names, load_ucr, spelled, ucr_files
+from paralesn.datasets.generated.listops import load_listops
+from paralesn.datasets.generated.pathfinder import load_pathfinder
+from paralesn.datasets.generated.tasks import TASKS
 from paralesn.datasets.record import ClassificationDataset, Dataset
-from paralesn.datasets.tasks import TASKS
-from paralesn.datasets.ucr import SIZES, archive_names, load_ucr, spelled, ucr_files
+from paralesn.datasets.storage import find as files
+from paralesn.datasets.storage.download import Wanted
+from paralesn.files import DamagedFileError
 
 _UCR = {name.lower(): name for name in SIZES}
 _MNIST = ("smnist", "psmnist")
@@ -213,7 +214,7 @@ def _checked(wanted: Wanted) -> FileCheck:
     expected = files.recorded_sum(path)
     try:
         found = files.digest(path)
-    except files.DamagedFileError:
+    except DamagedFileError:
         return FileCheck(path.name, path, "damaged", expected, None)
     if expected is None:
         return FileCheck(path.name, path, "no sum recorded", None, found)

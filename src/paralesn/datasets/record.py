@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from paralesn.datasets import metrics
-from paralesn.datasets.checks import entropy, stream
+from paralesn.datasets.seeds import entropy, stream
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,14 +16,14 @@ from sklearn.utils.validation import (
     has_fit_parameter,
 )
 
+from paralesn import checks, series
 from paralesn.estimators import defaults, scaling
-from paralesn.estimators.parts import check_parts, own_bank, own_readout, own_reservoir
+from paralesn.estimators.components import check_parts, own_bank, own_readout, own_reservoir
 from paralesn.estimators.targets import check_finite
+from paralesn.features.filter_bank import FilterBank
 from paralesn.persistence import register_estimator
-from paralesn.readouts.dual import DualRidge
-from paralesn.reservoirs import checks, series
+from paralesn.readouts.dual_ridge import DualRidge
 from paralesn.reservoirs.base import Reservoir
-from paralesn.reservoirs.filters import FilterBank
 
 _VALUES = 1 << 22  # input values read at a time
 _AT_ONCE = 1 << 14  # series whose features are kept while a readout is fitted

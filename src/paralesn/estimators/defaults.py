@@ -11,10 +11,10 @@ measure what came out of it, also on data that had no part in the choice.
 
 from math import pi
 
-from paralesn.readouts.dual import DualRidge
+from paralesn.features.filter_bank import FilterBank
+from paralesn.readouts.dual_ridge import DualRidge
 from paralesn.readouts.ridge import Ridge
-from paralesn.reservoirs.diagonal import ParalESN
-from paralesn.reservoirs.filters import FilterBank
+from paralesn.reservoirs.paralesn import ParalESN
 
 POOLS = ("mean", "std", "ppv")
 SEGMENTS = 2

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn.estimators.forecaster import ReservoirForecaster
+from paralesn.estimators.forecaster.estimator import ReservoirForecaster
 from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.estimators.scaling import Scaling
+from paralesn.layers.state import State
 from paralesn.persistence import register
 from paralesn.readouts.ridge import Ridge
-from paralesn.reservoirs.state import State
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,16 +8,16 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
+from paralesn import checks, series
 from paralesn.estimators import scaling
-from paralesn.estimators.parts import check_parts, own_readout, own_reservoir
+from paralesn.estimators.components import check_parts, own_readout, own_reservoir
 from paralesn.estimators.targets import Layout, check_finite, layout, restore, targets_for
+from paralesn.layers.state import State
 from paralesn.persistence import register_estimator
 from paralesn.readouts.ridge import Ridge
-from paralesn.readouts.unharmed import unharmed
-from paralesn.reservoirs import checks, series
+from paralesn.readouts.rollback import unharmed
 from paralesn.reservoirs.base import Reservoir
-from paralesn.reservoirs.diagonal import ParalESN
-from paralesn.reservoirs.state import State
+from paralesn.reservoirs.paralesn import ParalESN
 
 _ROWS = 8192  # time steps whose states exist at a time
 

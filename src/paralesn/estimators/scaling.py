@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn.reservoirs import checks, series
+from paralesn import checks, series
 
 _STEPS = 1 << 16  # time steps looked at together
 

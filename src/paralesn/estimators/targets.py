@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn.reservoirs import series
+from paralesn import series
 
 
 class Layout(NamedTuple):

@@ -16,9 +16,9 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from paralesn.readouts import training
+from paralesn.readouts import mlp_training
 from paralesn.readouts.numbers import check_number, check_whole
-from paralesn.readouts.unharmed import unharmed
+from paralesn.readouts.rollback import unharmed
 
 _FLOATS = (np.float64, np.float32)
 
@@ -180,7 +180,7 @@ class MLP(BaseEstimator):
             those of one series.
         """
         self._check_parameters()
-        device = training.find_device(self.device)
+        device = mlp_training.find_device(self.device)
         with unharmed(self):
             found = self._learn(X, y, sample_weight, validation, device)
         for name in set(self.LEARNT) - {"n_features_in_", "feature_names_in_"}:
@@ -208,23 +208,23 @@ class MLP(BaseEstimator):
         split = np.random.default_rng(rng.integers(2**63))  # first weights do not depend on n
         train, held = used, used[:0]
         if validation is None:
-            parts = training.hold_out(codes[used], float(self.validation_fraction), split)
+            parts = mlp_training.hold_out(codes[used], float(self.validation_fraction), split)
             train, held = (used[part] for part in parts)
-        mean, scale = training.moments(X, train, weight, "X")
+        mean, scale = mlp_training.moments(X, train, weight, "X")
         targets = codes
         if not classify:
             found["_flat"], y = y.ndim == 1, y.reshape(X.shape[0], -1)
-            of_targets = training.moments(y, train, weight, "y")
+            of_targets = mlp_training.moments(y, train, weight, "y")
             found["target_mean_"], found["target_scale_"] = of_targets
-            targets = training.standardised(y, *of_targets)
+            targets = mlp_training.standardised(y, *of_targets)
         outputs = found["classes_"].size if classify else y.shape[1]
         weight = (weight / weight[train].mean()).astype(np.float32)
-        stop_by = training.Data(X, targets, weight, held) if held.size else None
+        stop_by = mlp_training.Data(X, targets, weight, held) if held.size else None
         if validation is not None:
             stop_by = self._validation_data(validation, found)
-        with training.progress_bar(self.progress, int(self.epochs)) as report:
-            trained = training.train(
-                training.Data(X, targets, weight, train),
+        with mlp_training.progress_bar(self.progress, int(self.epochs)) as report:
+            trained = mlp_training.train(
+                mlp_training.Data(X, targets, weight, train),
                 stop_by,
                 mean,
                 scale,
@@ -232,7 +232,7 @@ class MLP(BaseEstimator):
                 rng,
                 device=device,
                 report=report,
-                **{name: getattr(self, name) for name in training.SETTINGS},
+                **{name: getattr(self, name) for name in mlp_training.SETTINGS},
             )
         found.update(mean_=mean, scale_=scale, weights_=trained.weights)
         found.update(loss_curve_=trained.losses, validation_curve_=trained.validation)
@@ -260,7 +260,7 @@ class MLP(BaseEstimator):
             raise ValueError(f"y must hold labels of one type: {error}") from error
         return array, True
 
-    def _validation_data(self, validation: Any, found: dict[str, Any]) -> training.Data:
+    def _validation_data(self, validation: Any, found: dict[str, Any]) -> mlp_training.Data:
         """The pair that was given to stop by."""
         try:
             X, y = validation
@@ -281,10 +281,10 @@ class MLP(BaseEstimator):
             m = found["target_mean_"].size
             if y.shape[1] != m:
                 raise ValueError(f"validation must hold {m} targets as y does, got {y.shape[1]}")
-            targets = training.standardised(y, found["target_mean_"], found["target_scale_"])
+            targets = mlp_training.standardised(y, found["target_mean_"], found["target_scale_"])
         if targets.shape[0] != n:
             raise ValueError(f"validation must hold {n} rows of y as of X, got {targets.shape[0]}")
-        return training.Data(X, targets, np.ones(n, np.float32), np.arange(n))
+        return mlp_training.Data(X, targets, np.ones(n, np.float32), np.arange(n))
 
     # -- predicting ------------------------------------------------------------------------------
 
@@ -294,9 +294,9 @@ class MLP(BaseEstimator):
         X = validate_data(self, X, reset=False, dtype=_FLOATS)
         kind = X.dtype
         w1, b1, w2, b2 = (part.astype(kind, copy=False) for part in self.weights_)
-        mean, factor = self.mean_.astype(kind), training.inverse(self.scale_).astype(kind)
+        mean, factor = self.mean_.astype(kind), mlp_training.inverse(self.scale_).astype(kind)
         out = np.empty((X.shape[0], b2.size), kind)
-        size = training.block_rows(max(w1.shape))
+        size = mlp_training.block_rows(max(w1.shape))
         for start in range(0, X.shape[0], size):
             z = X[start : start + size] - mean
             z *= factor
@@ -343,7 +343,7 @@ class MLP(BaseEstimator):
         check_number("weight_decay", self.weight_decay, 1e30)
         for name in ("dropout", "input_dropout", "label_smoothing", "validation_fraction"):
             check_number(name, getattr(self, name), 1.0)
-        if self.schedule not in training.SCHEDULES:
+        if self.schedule not in mlp_training.SCHEDULES:
             raise ValueError(f"schedule must be 'cosine' or None, got {self.schedule!r}")
         if self.seed is not None and not isinstance(self.seed, np.random.Generator):
             check_whole("seed", self.seed, 0, ", None or a numpy.random.Generator")

@@ -13,10 +13,10 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from paralesn.readouts import factor as factors
-from paralesn.readouts import judging
+from paralesn.readouts import triangular
+from paralesn.readouts import validation as judging
+from paralesn.readouts.rollback import unharmed
 from paralesn.readouts.solve import Solution, check_alphas, solve
-from paralesn.readouts.unharmed import unharmed
 
 _ROWS = 8192  # rows digested at a time
 
@@ -143,7 +143,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         for start in range(0, X.shape[0], _ROWS):
             cut = slice(start, start + _ROWS)
             self._digest(X[cut], y[cut], None if weight is None else weight[cut])
-        factors.watch_constants(X, self._first_row, self._constant)
+        triangular.watch_constants(X, self._first_row, self._constant)
         self.n_samples_seen_ += X.shape[0]
         self._rows += float(X.shape[0] if weight is None else np.count_nonzero(weight))
         self._solved: Solution | None = None
@@ -167,7 +167,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 return block
 
             if self.nan_targets != "omit" or known.any():  # type: ignore[attr-defined]
-                self._factors[g] = factors.absorb(self._factors[g], rows, p + 1)
+                self._factors[g] = triangular.absorb(self._factors[g], rows, p + 1)
 
     def merge(self, other: "Ridge") -> Self:
         """Add everything another readout has seen; it is left as it was."""
@@ -184,7 +184,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
         for g, (a, b) in enumerate(zip(self._factors, other._factors, strict=True)):
             self._factors[g] = (
-                factors.stack(a, b, self.n_features_in_ + 1)
+                triangular.stack(a, b, self.n_features_in_ + 1)
                 if a is not None and b is not None
                 else (a if b is None else b.copy())
             )
@@ -236,7 +236,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Predictions for states X (n, features): (n,) or (n, targets)."""
         X = self._states(X)
-        predicted = factors.product(X, self._chosen(self._solution().coefs))
+        predicted = triangular.product(X, self._chosen(self._solution().coefs))
         predicted += self.intercept_
         return predicted[:, 0] if self._flat else predicted
 

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.linalg import eigh, svd
 from scipy.linalg.blas import dsyrk
 
-from paralesn.engines.blas import single_threaded_blas
-from paralesn.readouts.factor import NOTHING
+from paralesn.readouts.triangular import NOTHING
+from paralesn.runtime.blas import single_threaded_blas
 
 _EPS = np.finfo(float).eps
 _SMALL = 256  # a matrix that threads would only wait for each other over

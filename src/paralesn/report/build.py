@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from paralesn import __version__
-from paralesn.experiments.files import replacing
-from paralesn.experiments.tables import Cell
+from paralesn.files import replacing
+from paralesn.paper.tables import Cell
 from paralesn.report.chosen import table_cells
 from paralesn.report.page import page
 from paralesn.report.parts import Findings, Html, Section, html

@@ -8,12 +8,12 @@ search space and of the extended one, and others from searches long past. The ru
 import json
 from collections.abc import Iterable, Sequence
 
-from paralesn.experiments import tuned
-from paralesn.experiments.catalogue import models, tasks
-from paralesn.experiments.records import Record
-from paralesn.experiments.reproduce import shipped_records
-from paralesn.experiments.runs import identity
-from paralesn.experiments.tables import Cell, cells
+from paralesn.paper import configurations
+from paralesn.paper.catalogue import models, tasks
+from paralesn.paper.records import Record
+from paralesn.paper.reproduce import shipped_records
+from paralesn.paper.runs import identity
+from paralesn.paper.tables import Cell, cells
 
 KINDS = ("regression", "classification", "mnist", "trained", "lra")
 PAPER = " [paper space]"
@@ -91,7 +91,7 @@ def _loss(task: str, run: Record) -> float:
     """On validation data, as recorded, or as known of configurations that come with the package."""
     score = run.get("validation")
     if score is None:
-        one = tuned.shipped(task, run["model"], run["space"])
+        one = configurations.shipped(task, run["model"], run["space"])
         if one is not None and one.configuration == run["configuration"]:
             score = one.validation
     return float("inf") if score is None else tasks()[task].loss(score)

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import friedmanchisquare, rankdata, wilcoxon
 
-from paralesn.experiments.catalogue import tasks
-from paralesn.experiments.files import save_figure
+from paralesn.files import save_figure
+from paralesn.paper.catalogue import tasks
 
 LEVEL = 0.05
 LEAST_TASKS, LEAST_MODELS = 5, 3  # for tests to mean anything

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from paralesn.experiments.tables import Cell
+from paralesn.paper.tables import Cell
 from paralesn.report.stored import Stored
 
 

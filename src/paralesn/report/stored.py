@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from paralesn.experiments import records
-from paralesn.experiments.records import Record
+from paralesn.paper import records
+from paralesn.paper.records import Record
 
 # Where commands leave their records unless they are told otherwise.
 FOLDERS = ("results", "complexity", "universality", "sensitivity", "race")

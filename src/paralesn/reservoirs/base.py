@@ -10,12 +10,18 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from paralesn.reservoirs import checks, series, tensors
-from paralesn.reservoirs.series import Series
-from paralesn.reservoirs.state import State, fingerprint, starts
-from paralesn.reservoirs.stream import StateStream
+from paralesn import checks, series
+from paralesn.layers.state import State, fingerprint, starts
+from paralesn.reservoirs import tensors
+from paralesn.reservoirs.state_stream import StateStream
+from paralesn.series import Series
 
-ENGINES = {"auto": "cpu", "cpu": "cpu", "reference": "reference", "torch": "torch"}
+ENGINES = {
+    "auto": "cpu.engine",
+    "cpu": "cpu.engine",
+    "reference": "reference",
+    "torch": "torch.engine",
+}
 
 
 class _Plan(NamedTuple):

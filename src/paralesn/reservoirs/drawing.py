@@ -3,9 +3,9 @@
 import numpy as np
 from scipy.linalg import qr
 
-from paralesn.engines.blas import single_threaded_blas
-from paralesn.reservoirs.operators import Cycle, Dense, Hadamard, Identity, Operator, Sparse, padded
-from paralesn.reservoirs.spectrum import spectral_radius
+from paralesn.layers.operators import Cycle, Dense, Hadamard, Identity, Operator, Sparse, padded
+from paralesn.layers.spectrum import spectral_radius
+from paralesn.runtime.blas import single_threaded_blas
 
 
 def draw_matrix(rng: np.random.Generator, units: int, rho: float, density: float) -> Dense | Sparse:

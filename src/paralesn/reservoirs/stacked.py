@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from paralesn.reservoirs import checks
+from paralesn import checks
 from paralesn.reservoirs.base import ENGINES, Reservoir
 
 

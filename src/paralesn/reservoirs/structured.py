@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from paralesn.reservoirs import checks
+from paralesn import checks
+from paralesn.layers.operators import Cycle, Identity, Operator
 from paralesn.reservoirs.drawing import draw_hadamard
-from paralesn.reservoirs.operators import Cycle, Identity, Operator
-from paralesn.reservoirs.recurrent import Recurrent, check_leak, check_scales
+from paralesn.reservoirs.recurrence import Recurrent, check_leak, check_scales
 
 
 class SCR(Recurrent):

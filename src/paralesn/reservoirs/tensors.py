@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from paralesn.reservoirs import series
-from paralesn.reservoirs.series import BATCH, RAGGED, SINGLE, Series
-from paralesn.reservoirs.state import State
+from paralesn import series
+from paralesn.layers.state import State
+from paralesn.series import BATCH, RAGGED, SINGLE, Series
 
 
 def is_tensor(X: Any) -> bool:
@@ -45,7 +45,7 @@ def read(
     allow_ended: bool = False,
     device: Any = None,
 ) -> Series:
-    """Read a series, a batch or a list of series, as `paralesn.reservoirs.series.read` does."""
+    """Read a series, a batch or a list of series, as `paralesn.series.read` does."""
     if isinstance(X, (list, tuple)):
         parts = []
         for b, one in enumerate(X):

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from paralesn.reservoirs import checks, tensors
-from paralesn.reservoirs.series import BATCH, RAGGED, Series
+from paralesn import checks
+from paralesn.reservoirs import tensors
+from paralesn.series import BATCH, RAGGED, Series
 
 PADDING = -1  # what may fill a batch up after the end of a series
 LARGEST = 1 << 24  # float32 holds all whole numbers up to it

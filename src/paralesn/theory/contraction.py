@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eig, eigvals, eigvalsh, matrix_balance
 
-from paralesn.reservoirs.layers import DiagonalLayer
-from paralesn.reservoirs.operators import Cycle, Dense, Hadamard, Identity, Operator, Sparse, padded
-from paralesn.reservoirs.recurrent import RecurrentLayer
-from paralesn.reservoirs.spectrum import spectral_radius
+from paralesn.layers.diagonal import DiagonalLayer
+from paralesn.layers.operators import Cycle, Dense, Hadamard, Identity, Operator, Sparse, padded
+from paralesn.layers.recurrent import RecurrentLayer
+from paralesn.layers.spectrum import spectral_radius
 
 Layer = DiagonalLayer | RecurrentLayer
 

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from paralesn.reservoirs import checks
-from paralesn.reservoirs.diagonal import ParalESN
-from paralesn.reservoirs.layers import DiagonalLayer
-from paralesn.reservoirs.recurrent import Recurrent, RecurrentLayer
-from paralesn.reservoirs.state import State, fingerprint, starts
+from paralesn import checks
+from paralesn.layers.diagonal import DiagonalLayer
+from paralesn.layers.recurrent import RecurrentLayer
+from paralesn.layers.state import State, fingerprint, starts
+from paralesn.reservoirs.paralesn import ParalESN
+from paralesn.reservoirs.recurrence import Recurrent
 from paralesn.theory.contraction import norm
 from paralesn.theory.eigen import Eigen, decompose, power_sum, response_sum
 

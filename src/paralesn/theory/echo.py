@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from paralesn.reservoirs import checks
+from paralesn import checks
+from paralesn.layers.diagonal import DiagonalLayer
+from paralesn.layers.operators import check_operator
+from paralesn.layers.recurrent import RecurrentLayer
 from paralesn.reservoirs.base import Reservoir
-from paralesn.reservoirs.layers import DiagonalLayer
-from paralesn.reservoirs.operators import check_operator
-from paralesn.reservoirs.recurrent import RecurrentLayer
 from paralesn.theory.contraction import Layer, contraction, radius
 
 _MARGIN = 1e-9  # a radius this close above 1 may be a rounded 1, which proves nothing

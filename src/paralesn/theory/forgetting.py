@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from paralesn.reservoirs import checks
+from paralesn import checks
+from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.reservoirs.base import Reservoir
-from paralesn.reservoirs.dense import ESN
-from paralesn.reservoirs.diagonal import ParalESN
-from paralesn.reservoirs.layers import DiagonalLayer
+from paralesn.reservoirs.esn import ESN
+from paralesn.reservoirs.paralesn import ParalESN
 from paralesn.theory.contraction import Layer, contraction, input_norm, mixing_norm
 
 if TYPE_CHECKING:

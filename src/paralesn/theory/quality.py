@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
+from paralesn import checks
 from paralesn.readouts.ridge import Ridge
-from paralesn.reservoirs import checks
 from paralesn.reservoirs.base import Reservoir
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from paralesn.experiments import archive
-from paralesn.experiments.runs import identity
+from paralesn.paper.protocols import ucr
+from paralesn.paper.runs import identity
 from paralesn.report.parts import Findings, Html, Section, Table
 
 TITLE = "UCR archive"
@@ -11,12 +11,12 @@ TITLE = "UCR archive"
 
 def section(found: Findings) -> Section:
     """Accuracies on every dataset there are records of."""
-    runs = {identity(run): run for run in found.stored.of_kind(archive.KIND)}
+    runs = {identity(run): run for run in found.stored.of_kind(ucr.KIND)}
     if not runs:
         return Section("ucr", TITLE, missing="`paralesn reproduce ucr` runs it.")
-    results = archive.rows(runs.values())
-    compared = archive.comparison(results)
-    rivals = [rival for rival in archive.RIVALS if rival in compared]
+    results = ucr.rows(runs.values())
+    compared = ucr.comparison(results)
+    rivals = [rival for rival in ucr.RIVALS if rival in compared]
     rows = [_row(one, rivals) for one in sorted(results, key=lambda one: one["task"])]
     heads = ["Dataset", "Ours", *rivals, "Seconds", "Training", "Test", "Length", "Classes"]
     tables = [

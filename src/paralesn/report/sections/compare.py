@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from paralesn.experiments.catalogue import models, published, tasks
-from paralesn.experiments.tables import MAIN
+from paralesn.paper.catalogue import models, published, tasks
+from paralesn.paper.tables import MAIN
 from paralesn.report.charts import Axis, Series, ranks, xy
 from paralesn.report.comparison import (
     LEAST_MODELS,

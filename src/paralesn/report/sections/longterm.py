@@ -1,8 +1,8 @@
 """Long-term forecasts beside published ones."""
 
-from paralesn.experiments import longterm
-from paralesn.experiments.catalogue import tasks
-from paralesn.experiments.runs import identity
+from paralesn.paper.catalogue import tasks
+from paralesn.paper.protocols import long_term
+from paralesn.paper.runs import identity
 from paralesn.report.parts import Findings, Html, Section, Table
 
 TITLE = "Long-term forecasting"
@@ -13,7 +13,7 @@ def section(found: Findings) -> Section:
     runs = {identity(run): run for run in found.stored.of_kind("long-term")}
     if not runs:
         return Section("long-term", TITLE, missing="`paralesn reproduce long-term` runs it.")
-    results = longterm.rows(_latest(list(runs.values())))
+    results = long_term.rows(_latest(list(runs.values())))
     rivals = list(results[0]["published"])
     rows = []
     for one in results:
@@ -30,7 +30,7 @@ def section(found: Findings) -> Section:
             ]
         )
     table = Table(
-        f"Mean squared errors, horizon {longterm.HORIZON}, every step",
+        f"Mean squared errors, horizon {long_term.HORIZON}, every step",
         ["Set", "Ours, MSE", "Ours, MAE", "Seconds", *(f"{name}, MSE" for name in rivals)],
         rows,
         note="The best mean squared error of a row is bold. Rivals as they were published.",

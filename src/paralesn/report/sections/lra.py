@@ -1,9 +1,9 @@
 """Long Range Arena: the paper's table as it is printed, and ours below it."""
 
-from paralesn.experiments.catalogue import read, tasks, tasks_of
-from paralesn.experiments.lra import FILE, MODEL
-from paralesn.experiments.lra_table import average, figures, ours_of
-from paralesn.experiments.tables import notes, rows
+from paralesn.paper.catalogue import read, tasks, tasks_of
+from paralesn.paper.protocols.lra import FILE, MODEL
+from paralesn.paper.protocols.lra_table import average, figures, ours_of
+from paralesn.paper.tables import notes, rows
 from paralesn.report.parts import Findings, Html, Section, Table, html
 
 TITLE = "Long Range Arena"

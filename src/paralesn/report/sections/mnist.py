@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from paralesn.experiments.catalogue import published, read, tasks, tasks_of
-from paralesn.experiments.mnist_table import COLUMNS, OURS, TRAINED, paper_cost
-from paralesn.experiments.tables import MAIN, Cell, best, notes, rows
+from paralesn.paper.catalogue import published, read, tasks, tasks_of
+from paralesn.paper.protocols.mnist import COLUMNS, OURS, TRAINED, paper_cost
+from paralesn.paper.tables import MAIN, Cell, best, notes, rows
 from paralesn.report.charts import Axis, Series, xy
 from paralesn.report.chosen import PAPER
 from paralesn.report.parts import LOOKS, Figure, Findings, Html, Look, Section, Table, html

@@ -1,7 +1,7 @@
 """How our figures stand beside the paper's, at a glance."""
 
-from paralesn.experiments.catalogue import models, tasks
-from paralesn.experiments.tables import Cell
+from paralesn.paper.catalogue import models, tasks
+from paralesn.paper.tables import Cell
 from paralesn.report.charts import Axis, dots
 from paralesn.report.chosen import PAPER
 from paralesn.report.parts import Figure, Findings, Html, Section, Table, html

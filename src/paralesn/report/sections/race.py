@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from paralesn.experiments.catalogue import tasks
+from paralesn.paper.catalogue import tasks
 from paralesn.report.charts import Axis, Series, xy
 from paralesn.report.parts import Figure, Findings, Html, Section, Table
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from paralesn.experiments.catalogue import Task, tasks
-from paralesn.experiments.tables import TABLES, Cell, best, notes, rows
+from paralesn.paper.catalogue import Task, tasks
+from paralesn.paper.tables import TABLES, Cell, best, notes, rows
 from paralesn.report.chosen import PAPER
 from paralesn.report.parts import Findings, Html, Section, Table, html
 

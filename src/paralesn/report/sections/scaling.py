@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from paralesn.experiments.complexity import (
+from paralesn.paper.studies.complexity import (
     BY_LENGTH,
     BY_SIZE,
     LENGTH_UNITS,
@@ -11,7 +11,7 @@ from paralesn.experiments.complexity import (
     fit_exponent,
     out_of_memory,
 )
-from paralesn.experiments.complexity_report import seconds, size
+from paralesn.paper.studies.complexity_report import seconds, size
 from paralesn.report.charts import Axis, Series, xy
 from paralesn.report.parts import Figure, Findings, Section, Table
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from paralesn.experiments.catalogue import models, tasks
+from paralesn.paper.catalogue import models, tasks
 from paralesn.report.charts import Box, boxes
 from paralesn.report.parts import Figure, Findings, Html, Section, Table, html
 

@@ -3,8 +3,8 @@
 from itertools import product
 from typing import Any
 
-from paralesn.experiments.catalogue import models, tasks
-from paralesn.experiments.records import Record
+from paralesn.paper.catalogue import models, tasks
+from paralesn.paper.records import Record
 from paralesn.report.chosen import PAPER, rows
 from paralesn.report.parts import Findings, Section, Table
 

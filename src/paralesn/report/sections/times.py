@@ -1,7 +1,7 @@
 """Seconds of training, by task and model."""
 
-from paralesn.experiments.catalogue import Task, models, tasks
-from paralesn.experiments.tables import Cell
+from paralesn.paper.catalogue import Task, models, tasks
+from paralesn.paper.tables import Cell
 from paralesn.report.charts import Axis, dots
 from paralesn.report.parts import Figure, Findings, Section, Table
 

@@ -1,6 +1,6 @@
 """A nonlinear filter approached by linear reservoirs: from `paralesn universality`."""
 
-from paralesn.experiments.universality import READOUTS, medians, verdict
+from paralesn.paper.studies.universality import READOUTS, medians, verdict
 from paralesn.report.charts import Axis, Series, xy
 from paralesn.report.parts import Figure, Findings, Look, Section, Table
 

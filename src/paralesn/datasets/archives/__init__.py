@@ -1,0 +1,1 @@
+"""Public archives: what is in their files."""

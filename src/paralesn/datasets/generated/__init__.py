@@ -1,0 +1,1 @@
+"""Tasks generated from equations and rules."""

@@ -1,0 +1,1 @@
+"""Where data files are: found, downloaded, prepared once and kept."""

@@ -1,0 +1,1 @@
+"""The fast engine: fused Numba kernels, shared out over threads."""

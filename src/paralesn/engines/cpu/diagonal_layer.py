@@ -1,0 +1,88 @@
+"""A diagonal layer packed for its kernel, and how threads share it out."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paralesn.engines.cpu.kernels.diagonal import TAPS, layer_kernel, pack, slice_width
+from paralesn.engines.cpu.place import Place
+from paralesn.runtime import threads
+
+_LEAST_WORK = 1 << 17  # unit-steps worth a task of their own: a fraction of a millisecond
+
+
+class PackedDiagonal(NamedTuple):
+    """A layer as its kernel wants it."""
+
+    kernel: Any
+    packed: np.ndarray
+    taps: np.ndarray
+    no_taps: np.ndarray
+    mix_bias: Any
+    left: int
+    units: int
+    column: int
+    together: int = 1  # a series has slices enough
+
+    def run(
+        self,
+        source: Place,
+        features: int,
+        steps: np.ndarray,
+        before: np.ndarray,
+        after: np.ndarray,
+        target: Place,
+        everything: bool,
+        mixing: bool,
+        block: int,
+        workers: int,
+    ) -> None:
+        """See `paralesn.engines.cpu.packed.Layer`."""
+        arguments = (
+            source.array, source.rows, source.column, features, steps, before, after, target.array,
+            target.rows, target.column, self.packed, self.taps if mixing else self.no_taps,
+            self.mix_bias, self.left, everything, block,
+        )  # fmt: skip
+        if workers == 1:
+            self.kernel(*arguments, 0, steps.size, 0, self.packed.shape[0])
+        else:
+            parts = self._share_out(steps, workers)
+            threads.for_each(lambda part: self.kernel(*arguments, *part), parts, workers)
+
+    def _share_out(self, steps: np.ndarray, workers: int) -> list[tuple[int, int, int, int]]:
+        """Cut the series into some tasks a worker, and the slices too where series are too few.
+
+        Slices are cut no finer than that: neighbours belong to one task, which then writes whole
+        stretches of each row. A task is a range of series and a range of slices.
+        """
+        count, slices = steps.size, self.packed.shape[0]
+        worth = max(1, int(steps.sum()) * self.units // _LEAST_WORK)
+        by_series = min(count, worth, 4 * workers)
+        by_slice = min(slices, worth, -(-workers // by_series))
+        return [
+            (*_piece(count, by_series, i), *_piece(slices, by_slice, j))
+            for i in range(by_series)
+            for j in range(by_slice)
+        ]
+
+
+def _piece(total: int, pieces: int, i: int) -> tuple[int, int]:
+    return total * i // pieces, total * (i + 1) // pieces
+
+
+def pack_diagonal(layer: Any, column: int, dtype: np.dtype) -> PackedDiagonal:
+    """Pack a drawn layer whose states begin at `column` of the output."""
+    size, units = layer.mix_kernel.size, layer.eigenvalues.size
+    taps = np.zeros((2, -(-size // TAPS) * TAPS), dtype)
+    taps[:, :size] = layer.mix_kernel.real, layer.mix_kernel.imag
+    is_complex, is_ring = np.iscomplexobj(layer.eigenvalues), layer.w_in.ndim == 1
+    return PackedDiagonal(
+        kernel=layer_kernel(is_complex, is_ring, slice_width(units), layer.tokens),
+        packed=pack(layer.eigenvalues, layer.w_in, layer.bias, layer.tau, size, dtype),
+        taps=taps,
+        no_taps=taps[:, :0].copy(),
+        mix_bias=dtype.type(layer.mix_bias.real),
+        left=(size - 1) // 2,
+        units=units,
+        column=column,
+    )

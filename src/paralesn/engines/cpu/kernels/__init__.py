@@ -1,0 +1,1 @@
+"""Compiled kernels: the recurrences, products, tanh, vector instructions and statistics."""

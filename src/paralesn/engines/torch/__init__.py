@@ -1,0 +1,1 @@
+"""The PyTorch engine: parallel scans on any device, differentiable."""

@@ -1,0 +1,1 @@
+"""The forecaster: windows, the closed loop, intervals, the estimator."""

@@ -1,0 +1,139 @@
+"""Intervals around forecasts, from the errors of forecasts into data held out of training."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from math import ceil, floor
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paralesn.estimators.forecaster.windows import Rows
+from paralesn.layers.state import State
+from paralesn.persistence import register
+from paralesn.reservoirs.base import Reservoir
+
+Roll = Callable[..., np.ndarray]  # of a readout, layers, pending, known and steps
+
+ORIGINS = 200  # forecasts into the held-out steps, at most
+
+
+class Forecast(NamedTuple):
+    """A forecast and the interval around it, each (steps,) or (steps, targets)."""
+
+    values: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """What it takes to forecast again from places in the held-out part of the training series.
+
+    Attributes
+    ----------
+    readout : the readout as it was before it saw the held-out part
+    layers : per layer (K, series, units)
+        States `horizon` steps before each place.
+    panel : (series, n, features)
+        Observations and known inputs from `horizon` steps before the first place to the end.
+    origins : (K,)
+        The places: the step of `panel` that is the last one known to each forecast.
+    """
+
+    readout: Any
+    layers: tuple[np.ndarray, ...]
+    panel: np.ndarray
+    origins: np.ndarray
+
+    def residuals(self, roll: Roll, rows: Rows, steps: int) -> np.ndarray:
+        """Errors (K, steps, D) of forecasts by `roll` over whole horizons, NaN beyond the end."""
+        h, width = rows.horizon, rows.width
+        pending = np.concatenate([self._window(o - h, h + 1) for o in self.origins])
+        truth = np.concatenate([self._window(o + 1, steps) for o in self.origins])
+        # Inputs known in advance end with the series: horizons that reach beyond do not count.
+        ended = np.isnan(truth[:, :, 0])
+        whole = ended.reshape(len(ended), -1, h).any(axis=2).repeat(h, axis=1)
+        known = np.where(whole[:, :, None], 0.0, truth[:, :, width:])
+        layers = tuple(part.reshape(-1, part.shape[-1]) for part in self.layers)
+        forecast = roll(self.readout, layers, pending[:, :, :width], known, steps)
+        beyond = whole if rows.known else ended
+        truth = np.where(beyond[:, :, None], np.nan, truth[:, :, :width])
+        errors = truth[:, -forecast.shape[1] :] - forecast
+        each = errors.reshape(self.origins.size, -1, *errors.shape[1:])
+        return rows.flat(each.swapaxes(0, 1))
+
+    def check(self, horizon: int, features: int, count: int) -> None:
+        """Check what a file said: `count` series of so many features."""
+        right = (
+            self.panel.ndim == 3 and self.panel.shape[::2] == (count, features)
+            and np.isfinite(self.panel).all()
+            and self.origins.ndim == 1 and self.origins.dtype.kind == "i"
+            and horizon <= self.origins.min() and self.origins.max() < self.panel.shape[1]
+            and all(h.ndim == 3 and h.shape[:2] == (self.origins.size, count) for h in self.layers)
+        )  # fmt: skip
+        if not right:
+            raise ValueError("the calibration of a forecaster does not fit together")
+
+    def _window(self, first: int, count: int) -> np.ndarray:
+        """Steps (series, count, features) from `first` on, NaN beyond the end."""
+        found = self.panel[:, first : first + count]
+        rest = np.full((len(found), count - found.shape[1], found.shape[2]), np.nan)
+        return np.concatenate([found, rest], axis=1)
+
+
+def prepare(
+    reservoir: Reservoir,
+    readout: Any,
+    state: State,
+    panel: np.ndarray,
+    inputs: np.ndarray,
+    held: int,
+) -> Calibration:
+    """Make a calibration on the last `held` steps of a panel.
+
+    `state` is that of the reservoir `horizon` steps before the first place, the step before them.
+    """
+    steps, horizon = panel.shape[1], panel.shape[1] - inputs.shape[1]
+    count = min(ORIGINS, held)
+    origins = np.unique(np.linspace(steps - held - 1, steps - 2, count).astype(int))
+    layers = [state.layers]
+    for a, b in pairwise(origins - horizon + 1):
+        _, state = reservoir.last(inputs[:, a:b], state, return_state=True)
+        layers.append(state.layers)
+    return Calibration(
+        readout=readout,
+        layers=tuple(np.stack(parts) for parts in zip(*layers, strict=True)),
+        panel=panel[:, origins[0] - horizon :].copy(),
+        origins=origins - origins[0] + horizon,
+    )
+
+
+def bounds(residuals: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper errors (steps, D) that hold a share `level` of new ones.
+
+    Order statistics of the n errors at each step, the floor((n + 1) (1 - level) / 2)-th from either
+    end: were errors exchangeable, the interval would hold at least that share of new ones, whatever
+    their distribution.
+    """
+    lower, upper = [], []
+    for step, errors in enumerate(residuals.transpose(1, 0, 2), 1):
+        errors = np.sort(errors[np.isfinite(errors).all(axis=1)], axis=0)
+        n = len(errors)
+        rank = floor((n + 1) * (1 - level) / 2 + 1e-9)
+        if rank < 1:
+            raise ValueError(
+                f"interval={level:g} needs at least {ceil(2 / (1 - level) - 1e-9) - 1} held-out "
+                f"forecasts, got {n} that reach step {step}: lower it, forecast fewer steps, or "
+                "raise held_out"
+            )
+        lower.append(errors[rank - 1])
+        upper.append(errors[n - rank])
+    return np.array(lower), np.array(upper)
+
+
+def _parts(found: Calibration) -> dict[str, Any]:
+    return {field.name: getattr(found, field.name) for field in fields(Calibration)}
+
+
+register(Calibration, _parts, lambda found: Calibration(**found))

@@ -1,1 +1,0 @@
-"""Experiments: what is run, measured and reported."""

@@ -1,0 +1,1 @@
+"""Features of whole series: one row for each of them."""

@@ -1,0 +1,82 @@
+"""A recurrent layer, whose units see each other: its arrays, and what given ones must fulfil."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from paralesn import checks
+from paralesn.layers.operators import Operator, check_operator
+
+
+@dataclass(frozen=True, eq=False)
+class RecurrentLayer:
+    """Drawn arrays of one layer; ``h = branch h + gain f(recurrent h + w_in x + bias)``.
+
+    Attributes
+    ----------
+    recurrent : operator
+        One of `Dense`, `Sparse`, `Cycle`, `Hadamard`, `Identity`.
+    w_in : (N, F) dense, or (N,) ring
+        Ring: unit i reads unit (i - 1) mod width of the layer below.
+    bias : (N,)
+    branch : operator
+        What becomes of the state besides: for a leaky layer ``Identity(N, 1 - tau)``.
+    gain : float
+        For a leaky layer tau.
+    linear : bool
+        f is the identity instead of tanh.
+    """
+
+    recurrent: Operator
+    w_in: np.ndarray
+    bias: np.ndarray
+    branch: Operator
+    gain: float
+    linear: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("w_in", "bias"):
+            array = np.array(getattr(self, name), float, order="C")
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    @property
+    def units(self) -> int:
+        """Number of units."""
+        return self.recurrent.units
+
+    @property
+    def parts(self) -> int:
+        """Real numbers in a unit's state."""
+        return 1
+
+    def transition(self) -> np.ndarray:
+        """``branch + gain recurrent`` (N, N): the recurrence linearised at the origin."""
+        return self.branch.dense() + self.gain * self.recurrent.dense()
+
+
+def checked(layers: Iterable[RecurrentLayer]) -> tuple[RecurrentLayer, ...]:
+    """Check given layers: kinds, shapes, finite values."""
+    layers = tuple(layers) if isinstance(layers, Iterable) else (layers,)
+    if not layers or not all(isinstance(layer, RecurrentLayer) for layer in layers):
+        raise TypeError("layers must be a list of at least one RecurrentLayer")
+    below = 0
+    for depth, layer in enumerate(layers, 1):
+        here = f"of layer {depth}"
+        for name in ("recurrent", "branch"):
+            check_operator(f"{name} {here}", getattr(layer, name))
+        units = layer.units
+        if layer.branch.units != units:
+            found = layer.branch.units
+            raise ValueError(f"branch {here} must have {units} units as recurrent, got {found}")
+        checks.weights(layer, units, below, here)
+        checks.number(f"gain {here}", layer.gain)
+        checks.flag(f"linear {here}", layer.linear)
+        if layer.linear != layers[0].linear:
+            raise ValueError(f"linear {here} must be as in the first layer, got {layer.linear}")
+        for name in ("w_in", "bias"):
+            if not np.isfinite(getattr(layer, name)).all():
+                raise ValueError(f"{name} {here} must be finite, got NaN or infinity")
+        below = units
+    return layers

@@ -1,0 +1,1 @@
+"""The paper's experiments: catalogue, runs, searches, records and tables."""

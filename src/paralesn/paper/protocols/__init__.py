@@ -1,0 +1,1 @@
+"""How each benchmark of the paper is run and tabulated."""

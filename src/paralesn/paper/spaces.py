@@ -1,0 +1,113 @@
+"""From a search space to a configuration: what a trial suggests, as constructor arguments.
+
+A configuration is plain data, so that it can be written down and read again: the arguments of the
+reservoir, `inter` among them.
+"""
+
+from collections.abc import Callable, Mapping
+from itertools import product
+from typing import Any
+
+import paralesn
+from paralesn.paper.catalogue import Model, read
+
+Configuration = dict[str, Any]
+SPACES = ("paper", "extended")
+
+
+def alphas(space: str) -> tuple[float, ...]:
+    """Penalties of the readout in a space."""
+    return tuple(float(alpha) for alpha in read("spaces.toml")[space]["alphas"])
+
+
+def stacks(space: str) -> list[Configuration]:
+    """Every way to stack layers that a space knows."""
+    specs = read("spaces.toml")[space]["deep"]
+    return [dict(zip(specs, values, strict=True)) for values in product(*specs.values())]
+
+
+def exists(model: Model, space: str) -> bool:
+    """Whether a model is searched in a space."""
+    return model.space in read("spaces.toml")[space]
+
+
+def suggest(trial: Any, model: Model, space: str) -> Configuration:
+    """Ask an Optuna trial for a configuration of a model."""
+    everything = read("spaces.toml")[space]
+    of_a_layer = everything[model.space]
+    found: Configuration = {name: _draw(trial, name, spec) for name, spec in of_a_layer.items()}
+    if model.deep:
+        for name, spec in everything["deep"].items():
+            found[name] = _draw(trial, name, spec)
+        found["inter"] = {
+            name: _draw(trial, f"inter {name}", spec) for name, spec in of_a_layer.items()
+        }
+    return found
+
+
+def hyperparameters(configuration: Configuration, model: Model, space: str) -> dict[str, Any]:
+    """What a trial would have to be told to suggest a configuration, or the nearest in the space.
+
+    What the configuration does not say is as the reservoir's defaults have it.
+    """
+    defaults = {} if model.trained else getattr(paralesn, model.reservoir)().get_params()
+    everything = read("spaces.toml")[space]
+    of_a_layer = everything[model.space]
+    found: dict[str, Any] = {}
+    for prefix, place, specs in (
+        ("", configuration, of_a_layer | (everything["deep"] if model.deep else {})),
+        ("inter ", configuration.get("inter", {}), of_a_layer if model.deep else {}),
+    ):
+        for name, spec in specs.items():
+            found |= _place(prefix + name, spec, place[name] if name in place else defaults[name])
+    return found
+
+
+def _place(name: str, spec: Any, value: Any) -> dict[str, Any]:
+    """A value as a trial names it: the reverse of `_draw`."""
+    if isinstance(spec, list):
+        nearest = value if isinstance(value, str) else min(spec, key=lambda one: abs(one - value))
+        return {name: nearest}
+    if "max" not in spec:
+        return {name: _within(spec, value)}
+    low, high = value
+    if isinstance(spec["max"], list):
+        near = min(_pairs(spec), key=lambda pair: abs(pair[0] - low) + abs(pair[1] - high))
+        return {name: _label(near)}
+    share = low / high if high else 1.0
+    return {f"{name} max": _within(spec["max"], high), f"{name} min": _within(spec["min"], share)}
+
+
+def _within(spec: Mapping[str, Any], value: float) -> float:
+    """The nearest number that a trial can suggest."""
+    suggested = 1.0 - value if spec.get("from_one") else value
+    return float(min(max(suggested, spec["low"]), spec["high"]))
+
+
+def _pairs(spec: Mapping[str, Any]) -> list[tuple[float, float]]:
+    """Pairs that are configurations."""
+    return [(low, high) for high in spec["max"] for low in spec["min"] if low <= high]
+
+
+def _label(pair: tuple[float, float]) -> str:
+    return f"{pair[0]:.4g}..{pair[1]:.4g}"
+
+
+def _draw(trial: Any, name: str, spec: Any) -> Any:
+    """One hyperparameter, or a pair of them."""
+    if isinstance(spec, list):
+        return trial.suggest_categorical(name, spec)
+    if "max" not in spec:
+        return _number(trial.suggest_float, name, spec)
+    if isinstance(spec["max"], list):
+        pairs = _pairs(spec)
+        labels = [_label(pair) for pair in pairs]
+        return list(pairs[labels.index(trial.suggest_categorical(name, labels))])
+    highest = _number(trial.suggest_float, f"{name} max", spec["max"])
+    share = _number(trial.suggest_float, f"{name} min", spec["min"])
+    return [share * highest, highest]
+
+
+def _number(suggest: Callable[..., float], name: str, spec: Mapping[str, Any]) -> float:
+    value = suggest(name, spec["low"], spec["high"], log=spec.get("log", False))
+    return 1.0 - value if spec.get("from_one") else value

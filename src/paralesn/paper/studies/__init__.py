@@ -1,0 +1,1 @@
+"""Studies beside the tables: complexity, universality, race, sensitivity, demonstration."""

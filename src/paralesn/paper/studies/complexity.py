@@ -1,0 +1,284 @@
+"""Time, memory and parameters of reservoirs by their size, and time by the length of a series.
+
+The complexity analysis, scaling figure and count of parameters of the paper, as measured.
+Each finished measurement goes to a JSON file at once, and a later run goes on from that file.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paralesn.files import machine, save_json, versions
+from paralesn.paper.studies.complexity_child import (
+    BUDGET_SECONDS,
+    available_bytes,
+    drawn,
+    in_a_child,
+    series,
+    timed,
+)
+
+COUNTED_UNITS = 1024  # of the reservoirs whose parameters are counted, as in the paper
+LENGTH_UNITS = 128  # of the reservoirs that run series of many lengths, as in the paper
+MOST_UNITS = 1 << 24  # of a matrix that is tried to be allocated
+SHORT = 0.02  # seconds; calls shorter than that are repeated within a round
+LONG = 5.0  # seconds; after a series that took longer, longer ones are left out
+
+Measurement = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A reservoir and what the paper says of it.
+
+    Attributes
+    ----------
+    kind : str
+        One of `complexity_child.KINDS`.
+    layers : int
+    parameters : str
+        Parameters of the recurrence, 1 024 units and one input; empty where the paper is silent.
+    step : str
+        Time of a step in the number N of units.
+    cost : function of N
+        What `step` says, as a formula.
+    sequence : str
+        Time in the number T of steps.
+    """
+
+    kind: str
+    layers: int
+    parameters: str
+    step: str
+    cost: Callable[[np.ndarray], np.ndarray]
+    sequence: str
+
+
+MODELS = {
+    "ESN": Model("ESN", 1, "1.1 M", "O(N^2)", lambda n: n**2, "O(T)"),
+    "ESN (deep)": Model("ESN", 5, "9.4 M", "O(N^2)", lambda n: n**2, "O(T)"),
+    "SCR": Model("SCR", 1, "", "O(N)", lambda n: n, "O(T)"),
+    "Structured RC": Model(
+        "StructuredRC", 1, "", "O(N log N)", lambda n: n * np.log(n), "O(T)"
+    ),
+    "ParalESN": Model("ParalESN", 1, "2.1 K", "O(N)", lambda n: n, "O(log T)"),
+    "ParalESN (deep)": Model("ParalESN", 5, "10.2 K", "O(N)", lambda n: n, "O(log T)"),
+}  # fmt: skip
+BY_SIZE = ("ESN", "SCR", "Structured RC", "ParalESN")
+BY_LENGTH = ("ESN", "ESN (deep)", "ParalESN", "ParalESN (deep)")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is measured: sizes of dense and other reservoirs, of mere matrices, lengths, rounds."""
+
+    dense: tuple[int, ...]
+    structured: tuple[int, ...]
+    matrices: tuple[int, ...]
+    lengths: tuple[int, ...]
+    rounds: int
+
+
+def settings(
+    largest_dense: int | None = None,
+    largest: int | None = None,
+    longest: int | None = None,
+    rounds: int | None = None,
+    quick: bool = False,
+) -> Settings:
+    """Sizes and lengths up to the given ones; None is a default, smaller with `quick`."""
+    dense = ladder(128, 2, largest_dense or (256 if quick else 16_384))
+    first = MOST_UNITS if quick else 2 * dense[-1]
+    return Settings(
+        dense=dense,
+        structured=ladder(512 if quick else 128, 4, largest or (512 if quick else 131_072)),
+        matrices=ladder(first, 2, MOST_UNITS) if available_bytes() is not None else (),
+        lengths=ladder(100, 10**0.5, longest or (1000 if quick else 1_000_000)),
+        rounds=rounds or (3 if quick else 5),
+    )
+
+
+def ladder(first: int, factor: float, last: int) -> tuple[int, ...]:
+    """`first` and its multiples by powers of `factor` up to `last`; at least one of them."""
+    if last <= first:
+        return (last,)
+    count = int(np.log(last / first) / np.log(factor) + 1e-9) + 1
+    return tuple(round(first * factor**i) for i in range(count))
+
+
+def tasks(wanted: Settings) -> list[Measurement]:
+    """Everything to measure, the quick things first."""
+    found: list[Measurement] = [
+        {"kind": "parameters", "model": name, "units": COUNTED_UNITS} for name in MODELS
+    ]
+    found += [
+        {"kind": "length", "model": name, "units": LENGTH_UNITS, "steps": steps}
+        for name in BY_LENGTH
+        for steps in wanted.lengths
+    ]
+    for name in BY_SIZE:
+        sizes = wanted.dense if name == "ESN" else wanted.structured
+        found += [{"kind": "size", "model": name, "units": units} for units in sizes]
+    found += [{"kind": "matrix", "model": "ESN", "units": units} for units in wanted.matrices]
+    return found
+
+
+def measure(task: Measurement, rounds: int) -> Measurement:
+    """What `task` asks for."""
+    model, units = MODELS[task["model"]], task["units"]
+    if task["kind"] in ("size", "matrix"):
+        _compile(model.kind)
+        limit = available_bytes()
+        work = {"kind": model.kind, "units": units, "rounds": rounds}
+        outcome = {"matrix_bytes": 8 * units**2} if model.kind == "ESN" else {}
+        if task["kind"] == "matrix":
+            work = {"bytes": outcome["matrix_bytes"]}
+        return outcome | {"limit_bytes": limit} | in_a_child(work, limit)
+    reservoir = drawn(model.kind, units, model.layers)
+    if task["kind"] == "parameters":
+        return {"parameters": reservoir.n_parameters_}
+    x = series(task["steps"])
+
+    def run(calls: int) -> None:
+        for _ in range(calls):
+            for _ in reservoir.stream(x):  # all states, block by block
+                pass
+
+    reservoir.run(x[:100])  # compile
+    (once,) = timed(partial(run, 1), 1)
+    if once > BUDGET_SECONDS:
+        return {"seconds": [once]}
+    calls = max(1, round(SHORT / once))
+    return {"seconds": [total / calls for total in timed(partial(run, calls), rounds)]}
+
+
+@cache
+def _compile(kind: str) -> None:
+    """Leave nothing to compile to child processes: its memory is not that of the reservoir."""
+    drawn(kind, 512).last(series(100))
+    drawn(kind, 512).run(series(100))
+
+
+def collect(
+    wanted: Settings,
+    path: Path,
+    fresh: bool = False,
+    report: Callable[[str, int, int], None] = lambda what, done, total: None,
+) -> tuple[dict[str, Any], int]:
+    """Measure what `path` does not hold yet; the record, and how much of it was there before.
+
+    What was measured with other versions, on another machine or with other rounds does not count,
+    and is replaced; what was measured besides, in sizes not wanted now, stays. No size is tried
+    beyond the first that ran out of memory, and no length beyond the first that took `LONG`.
+
+    Parameters
+    ----------
+    wanted : Settings
+    path : Path
+        The JSON file, rewritten after every measurement.
+    fresh : bool
+        Measure everything anew.
+    report : function (what, done, total)
+        Called before each measurement.
+    """
+    record: dict[str, Any] = {
+        "experiment": "complexity",
+        "versions": versions(),
+        "machine": machine(),
+        "rounds": wanted.rounds,
+    }
+    found: list[Measurement] = [] if fresh else _earlier(path, record)
+    known = {_key(one) for one in found}
+    record["measurements"], taken = found, len(found)
+    todo = tasks(wanted)
+    for done, task in enumerate(todo):
+        if _key(task) in known or _pointless(task, found):
+            continue
+        steps = f", {task['steps']:,} steps" if "steps" in task else ""
+        report(f"{task['kind']}: {task['model']}, {task['units']:,} units{steps}", done, len(todo))
+        found.append(task | measure(task, wanted.rounds))
+        save_json(record, path)
+    report("done", len(todo), len(todo))
+    return record, taken
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The record in a file, checked to be one."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if record["experiment"] == "complexity" and isinstance(record["measurements"], list):
+            return dict(record)
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise ValueError(f"{path} does not hold measurements of complexity")
+
+
+def _earlier(path: Path, record: dict[str, Any]) -> list[Measurement]:
+    """Measurements in the file that were made as those of `record` would be."""
+    if not path.exists():
+        return []
+    before = read(path)
+    same = all(before.get(name) == record[name] for name in ("versions", "machine", "rounds"))
+    return list(before["measurements"]) if same else []
+
+
+def _key(task: Measurement) -> tuple[Any, ...]:
+    return tuple(task.get(name) for name in ("kind", "model", "units", "steps"))
+
+
+def _pointless(task: Measurement, found: Sequence[Measurement]) -> bool:
+    """Whether a smaller one already ran out of memory, or a shorter one took too long."""
+    same = [one for one in found if one["model"] == task["model"]]
+    if task["kind"] == "length":
+        return any(min(one["seconds"]) > LONG for one in same if one["kind"] == "length")
+    return task["kind"] in ("size", "matrix") and any(
+        one.get("out_of_memory") and one["units"] <= task["units"] for one in same
+    )
+
+
+# -- what follows from the measurements --------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Fit:
+    """An exponent, and the range of x it holds for."""
+
+    exponent: float
+    low: int
+    high: int
+
+
+def fit_exponent(x: Sequence[float], y: Sequence[float]) -> Fit | None:
+    """Slope of log y over log x by least squares, in the larger half of x, at least two of them.
+
+    In the smaller half what a call costs in any case may hide the trend.
+    """
+    order = np.argsort(x)[len(x) // 2 - (len(x) == 2) :]
+    if order.size < 2:
+        return None
+    log_x, log_y = np.log(np.take(x, order)), np.log(np.take(y, order))
+    slope = float(np.polyfit(log_x, log_y, 1)[0])
+    return Fit(slope, int(np.take(x, order[0])), int(np.take(x, order[-1])))
+
+
+def curve(record: dict[str, Any], kind: str, model: str, x: str, y: str) -> dict[int, float]:
+    """Values `y` (the median, of rounds) by `x`, ascending, of one model."""
+    values = {
+        one[x]: one[y]
+        for one in record["measurements"]
+        if one["kind"] == kind and one["model"] == model and one.get(y) is not None
+    }
+    return {at: float(np.median(values[at])) for at in sorted(values)}
+
+
+def out_of_memory(record: dict[str, Any], model: str = "ESN") -> Measurement | None:
+    """The smallest size that did not fit."""
+    failed = [
+        one for one in record["measurements"] if one["model"] == model and one.get("out_of_memory")
+    ]
+    return min(failed, key=lambda one: one["units"]) if failed else None

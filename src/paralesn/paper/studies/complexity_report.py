@@ -1,0 +1,158 @@
+"""Tables of the measured complexity, from the record alone."""
+
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from paralesn.paper.studies.complexity import (
+    BY_LENGTH,
+    BY_SIZE,
+    LENGTH_UNITS,
+    LONG,
+    MODELS,
+    Fit,
+    curve,
+    fit_exponent,
+    out_of_memory,
+)
+from paralesn.paper.studies.complexity_child import SEARCHED
+
+
+def tables(record: dict[str, Any], taken: int = 0) -> list[Table]:
+    """Parameters, time by size, time by length, memory; `taken` measurements are older ones."""
+    found = [_parameters(record), _sizes(record), _lengths(record), _memory(record)]
+    if taken:
+        count = len(record["measurements"])
+        note = f"{taken} of {count} measurements are from an earlier run; --fresh measures anew."
+        for table in found:
+            table.caption = " ".join(filter(None, (str(table.caption or ""), note)))
+    return found
+
+
+def _table(title: str, first: str, columns: tuple[str, ...]) -> Table:
+    table = Table(title=title, title_justify="left", caption_justify="left")
+    table.add_column(first, justify="right")
+    for name in columns:
+        table.add_column(name, justify="right")
+    return table
+
+
+def _parameters(record: dict[str, Any]) -> Table:
+    table = Table(title="Parameters of the recurrence", title_justify="left")
+    for column in ("model", "units", "layers", "parameters", "paper"):
+        table.add_column(column, justify="left" if column == "model" else "right")
+    for name, model in MODELS.items():
+        for units, count in curve(record, "parameters", name, "units", "parameters").items():
+            paper = f"about {model.parameters}" if model.parameters else "-"
+            table.add_row(name, f"{units:,}", str(model.layers), f"{count:,.0f}", paper)
+    return table
+
+
+def _sizes(record: dict[str, Any]) -> Table:
+    curves = {name: curve(record, "size", name, "units", "seconds_per_step") for name in BY_SIZE}
+    table = _table("Time per step by reservoir size", "units N", BY_SIZE)
+    _rows(table, curves)
+    fits = {name: fit_exponent(list(c), list(c.values())) for name, c in curves.items()}
+    _fits(table, fits)
+    table.add_row("paper", *(MODELS[name].step for name in BY_SIZE))
+    claims = []
+    for name, of_curve in curves.items():
+        sizes = np.array(list(of_curve), float)
+        claims.append(fit_exponent(list(of_curve), MODELS[name].cost(sizes).tolist()))
+    table.add_row("as exponent", *(f"{fit.exponent:.2f}" if fit else "-" for fit in claims))
+    table.caption = (
+        "Medians; all states kept. Exponents: least squares in log-log over the larger half. A "
+        "matrix that outgrows the processor's caches in that range makes for more than claimed."
+    )
+    return table
+
+
+def _lengths(record: dict[str, Any]) -> Table:
+    curves = {name: curve(record, "length", name, "steps", "seconds") for name in BY_LENGTH}
+    table = _table(f"Time of a series by its length, {LENGTH_UNITS} units", "steps T", BY_LENGTH)
+    _rows(table, curves)
+    _fits(table, {name: fit_exponent(list(c), list(c.values())) for name, c in curves.items()})
+    table.add_row("paper", *(MODELS[name].sequence for name in BY_LENGTH))
+    table.caption = (
+        "Medians; all states computed, block by block. The paper's O(log T) takes T / log T "
+        f"processors; with {record['machine']['cores']} cores, all T steps must be gone through "
+        "and time is linear in T at best: what is left of the advantage is a smaller factor. No "
+        f"model runs longer series after one that took {LONG:.0f} seconds."
+    )
+    return table
+
+
+def _memory(record: dict[str, Any]) -> Table:
+    table = _table("Peak memory (and drawn arrays) by reservoir size", "units N", BY_SIZE)
+    peaks = {name: curve(record, "size", name, "units", "peak_bytes") for name in BY_SIZE}
+    held = {name: curve(record, "size", name, "units", "parameter_bytes") for name in BY_SIZE}
+    failed = {name: out_of_memory(record, name) for name in BY_SIZE}
+    mere = curve(record, "matrix", "ESN", "units", "matrix_bytes")
+    rows = {units for c in held.values() for units in c} | set(mere)
+    for units in sorted(rows | {one["units"] for one in failed.values() if one}):
+        cells = []
+        for name in BY_SIZE:
+            one = failed[name]
+            if one and one["units"] == units:
+                cells.append("[red]out of memory[/red]")
+            elif units in held[name]:
+                peak = size(peaks[name][units]) if units in peaks[name] else "?"
+                cells.append(f"{peak} ({size(held[name][units])})")
+            elif name == "ESN" and units in mere:
+                cells.append(f"* ({size(mere[units])})")
+            else:
+                cells.append("")
+        table.add_row(f"{units:,}", *cells)
+    table.caption = (
+        "Bytes above an idle process: draw, run 100 steps, keep the last states. Up to "
+        f"{SEARCHED:,} units an ESN's draw includes the search for the spectral radius; a larger "
+        "one's radius is that of the circular law."
+    )
+    if any(units < (failed["ESN"] or {"units": np.inf})["units"] for units in mere):
+        table.caption += " * The matrix was allocated, but not drawn."
+    full = failed["ESN"]
+    if full:
+        table.caption += (
+            f" The matrix of {full['units']:,} units takes {size(full['matrix_bytes'], ' ')}B"
+            f"; {size(full['limit_bytes'], ' ')}B were available."
+            if full["limit_bytes"]
+            else ""
+        )
+    else:
+        table.caption += " No size tried ran out of memory."
+    return table
+
+
+def _rows(table: Table, curves: dict[str, dict[int, float]]) -> None:
+    """One row for each x, of seconds."""
+    for at in sorted({at for of_curve in curves.values() for at in of_curve}):
+        cells = (seconds(of_curve[at]) if at in of_curve else "" for of_curve in curves.values())
+        table.add_row(f"{at:,}", *cells)
+    table.add_section()
+
+
+def _fits(table: Table, fits: dict[str, Fit | None]) -> None:
+    table.add_row("exponent", *(f"{fit.exponent:.2f}" if fit else "-" for fit in fits.values()))
+    ranges = (f"{fit.low}-{fit.high}" if fit else "" for fit in fits.values())
+    table.add_row("fitted over", *ranges)
+
+
+def seconds(value: float) -> str:
+    """Three digits and a unit."""
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if value >= 0.9995 * scale:
+            return f"{_digits(value / scale)} {unit}"
+    return f"{_digits(value * 1e9)} ns"
+
+
+def size(value: float, gap: str = "") -> str:
+    """Three digits and a power of thousand."""
+    for unit, scale in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if value >= 0.9995 * scale:
+            return f"{_digits(value / scale)}{gap}{unit}"
+    return f"{value:.0f}{gap}"
+
+
+def _digits(value: float) -> str:
+    return f"{value:.0f}" if value >= 99.95 else f"{value:.3g}"

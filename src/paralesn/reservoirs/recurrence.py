@@ -1,0 +1,135 @@
+"""What reservoirs with recurrent layers share."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from paralesn import checks
+from paralesn.layers.operators import Operator
+from paralesn.layers.recurrent import RecurrentLayer, checked
+from paralesn.layers.spectrum import is_stable
+from paralesn.reservoirs.stacked import Stacked
+
+
+class Recurrent(Stacked):
+    """What reservoirs with recurrent layers share: how inputs are drawn, linear or not."""
+
+    FLAGS = ("concat", "linear")
+    linear: bool
+    mixing = True  # their states are what they are: there is nothing to mix
+    _checked = staticmethod(checked)
+
+    def _draw_layer(
+        self,
+        rng: np.random.Generator,
+        width: int,
+        below: int,
+        is_first: bool,
+        hyper: Mapping[str, Any],
+    ) -> RecurrentLayer:
+        # A stream for each array: a change of one hyperparameter does not reshuffle the others.
+        entropy = rng.integers(0, 2**32, 4).tolist()
+        streams = map(np.random.default_rng, np.random.SeedSequence(entropy).spawn(4))
+        inputs, biases, *others = streams
+        recurrent, branch, gain = self._draw_operators(others[0], others[1], width, hyper)
+        return RecurrentLayer(
+            recurrent=recurrent,
+            w_in=hyper["input_scale"] * self._draw_inputs(inputs, width, below, is_first),
+            bias=hyper["bias_scale"] * biases.uniform(-1.0, 1.0, width),
+            branch=branch,
+            gain=float(gain),
+            linear=bool(self.linear),
+        )
+
+    def _draw(self, n_features: int, rng: np.random.Generator) -> tuple[Any, ...]:
+        layers = super()._draw(n_features, rng)
+        for depth, layer in enumerate(layers, 1):
+            if not layer.linear:
+                continue
+            stable, radius = is_stable(layer.branch, layer.recurrent, layer.gain)
+            if not stable:
+                raise ValueError(
+                    f"layer {depth} must be stable with linear=True (spectral radius below 1), got "
+                    f"{radius:.17g}"
+                )
+        return layers
+
+    def _check_precision(self, dtype: np.dtype) -> None:
+        """Linear layers must be stable as `dtype` rounds them, too."""
+        for depth, layer in enumerate(self.layers_, 1):
+            if not layer.linear or dtype == np.float64:
+                continue
+            _, radius = is_stable(layer.branch, layer.recurrent, layer.gain)
+            if radius > 1 - layer.units * float(np.finfo(dtype).eps):
+                raise ValueError(
+                    f"layer {depth} must stay stable after rounding to {dtype}, got a spectral "
+                    f"radius of {radius:.9g}: it is too close to 1, or dtype must be 'float64'"
+                )
+
+    @abstractmethod
+    def _draw_operators(
+        self,
+        rng: np.random.Generator,
+        other: np.random.Generator,
+        width: int,
+        hyper: Mapping[str, Any],
+    ) -> tuple[Operator, Operator, float]:
+        """Draw the recurrent operator, the branch and the gain of a layer."""
+
+    def _draw_inputs(
+        self, rng: np.random.Generator, width: int, below: int, is_first: bool
+    ) -> np.ndarray:
+        """Input weights before scaling."""
+        return rng.uniform(-1.0, 1.0, (width, below))
+
+    def _count_parameters(self) -> int:
+        return sum(
+            layer.recurrent.n_parameters + layer.branch.n_parameters + layer.w_in.size
+            for layer in self.layers_
+        )
+
+    @staticmethod
+    def _said_of(layers: tuple[RecurrentLayer, ...]) -> dict[str, Any]:
+        return {"linear": bool(layers[0].linear)}
+
+    @classmethod
+    def from_layers(
+        cls,
+        layers: Sequence[RecurrentLayer],
+        *,
+        concat: bool = False,
+        dtype: Any = "float64",
+        engine: str = "auto",
+        device: Any = None,
+        n_jobs: int | None = None,
+    ) -> Self:
+        """Build a reservoir from given layers instead of drawing it.
+
+        The first layer's `w_in` is dense, (N, features); a later one's is dense, (N, width below),
+        or a ring, (N,). Hyperparameters that describe a draw keep their defaults and mean nothing.
+
+        Examples
+        --------
+        >>> import paralesn as pe
+        >>> one = pe.RecurrentLayer(recurrent=pe.operators.Dense([[0.5]]), w_in=[[1.0]],
+        ...                         bias=[0.0], branch=pe.operators.Identity(1, 0.0), gain=1.0,
+        ...                         linear=True)
+        >>> pe.ESN.from_layers([one]).run([1.0, 0.0, 0.0])[0].ravel()
+        array([1.  , 0.5 , 0.25])
+        """
+        return cls._from_layers(
+            layers, concat, dtype=dtype, engine=engine, device=device, n_jobs=n_jobs
+        )
+
+
+def check_leak(hyper: Mapping[str, Any], prefix: str) -> None:
+    """Check the leaky rate."""
+    checks.number(f"{prefix}tau", hyper["tau"], 0.0, 1.0, open_left=True)
+
+
+def check_scales(hyper: Mapping[str, Any], prefix: str) -> None:
+    """Check the hyperparameters that all recurrent layers have."""
+    for name in ("input_scale", "bias_scale"):
+        checks.number(prefix + name, hyper[name], 0.0)

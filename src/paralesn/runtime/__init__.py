@@ -1,0 +1,1 @@
+"""The machine: compilation and its cache, threads, BLAS, recycled memory, PyTorch."""

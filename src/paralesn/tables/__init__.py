@@ -1,0 +1,1 @@
+"""People's own files: tables, time columns, observations, series to classify."""

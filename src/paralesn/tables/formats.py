@@ -1,0 +1,161 @@
+"""Parsers of the archives' formats: UCR ``.tsv``, aeon's ``.ts`` and MNIST's idx.
+
+They take the content of a file and the name to blame, and return arrays. A series is an array
+(time, features).
+"""
+
+import io
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from paralesn.files import DamagedFileError
+
+Series = np.ndarray | list[np.ndarray]
+
+
+class Cases(NamedTuple):
+    """Series (cases, time, features), a list of (time_i, features) if ragged, and raw labels."""
+
+    series: Series
+    labels: list[str]
+
+
+def _lines(content: bytes, name: str) -> Iterator[tuple[int, str]]:
+    """Numbered lines that are not blank."""
+    try:
+        for number, raw in enumerate(io.BytesIO(content), start=1):
+            if line := raw.decode("utf-8").strip("\r\n "):
+                yield number, line
+    except UnicodeDecodeError as error:
+        raise DamagedFileError(f"{name} is not a text file: {error}") from error
+
+
+def _numbers(parts: list[str], where: str) -> np.ndarray:
+    """Values of one channel; ``?`` is a missing one."""
+    try:
+        values = list(map(float, parts))
+    except ValueError:
+        try:
+            values = [math.nan if part.strip() == "?" else float(part) for part in parts]
+        except ValueError as error:
+            raise DamagedFileError(f"{where}: {error}") from error
+    return np.array(values)
+
+
+def _gathered(series: list[np.ndarray], labels: list[str], name: str) -> Cases:
+    """One array where all series are of one length."""
+    if not series:
+        raise DamagedFileError(f"{name} holds no cases")
+    features = {one.shape[1] for one in series}
+    if len(features) > 1:
+        raise DamagedFileError(f"{name}: cases have {min(features)} to {max(features)} channels")
+    if len({len(one) for one in series}) == 1:
+        return Cases(np.stack(series), labels)
+    return Cases(series, labels)
+
+
+def parse_tsv(content: bytes, name: str) -> Cases:
+    """UCR's format: a case per line, its label first, tab separated, no header.
+
+    The archive fills short series up with NaN at the end; those are cut off.
+    """
+    series, labels, width = [], [], 0
+    for number, line in _lines(content, name):
+        label, *rest = line.split("\t")
+        where = f"{name}, line {number}"
+        if not rest or (width and len(rest) != width):
+            expected = f"{width} values" if width else "values"
+            raise DamagedFileError(
+                f"{where}: expected a label and {expected}, tab separated, got {len(rest)} values"
+            )
+        width = len(rest)
+        values = _numbers(rest, where)
+        present = np.flatnonzero(~np.isnan(values))
+        if present.size == 0:
+            raise DamagedFileError(f"{where}: no value is present")
+        series.append(values[: present[-1] + 1, None])
+        labels.append(label.strip())
+    return _gathered(series, labels, name)
+
+
+def _header(lines: Iterator[tuple[int, str]], name: str) -> dict[str, list[str]]:
+    """Declarations up to ``@data``, keys in lower case."""
+    header: dict[str, list[str]] = {}
+    for number, line in lines:
+        if line.startswith("#"):
+            continue
+        if not line.startswith("@"):
+            raise DamagedFileError(
+                f"{name}, line {number}: expected a line that begins with # or @"
+            )
+        key, *values = line[1:].split()
+        if key.lower() == "data":
+            return header
+        header[key.lower()] = values
+    raise DamagedFileError(f"{name} has no @data line")
+
+
+def parse_ts(content: bytes, name: str) -> Cases:
+    """Aeon's format: a header, then a case per line, ``channel:channel:...:label``.
+
+    Values are separated by commas, missing ones are ``?`` or NaN. The data decide whether series
+    are of equal length, as headers err (Blink's does); labels and dimensions must be as declared.
+    """
+    lines = _lines(content, name)
+    header = _header(lines, name)
+    if header.get("timestamps", ["false"])[0].lower() == "true":
+        raise ValueError(f"{name}: series with timestamps are not supported")
+    declared = header.get("classlabel", ["false"])
+    if not declared or declared[0].lower() != "true":
+        raise ValueError(f"{name}: expected @classLabel true, as classification needs labels")
+    known = set(declared[1:])
+    dimensions = int(header["dimensions"][0]) if header.get("dimensions") else None
+    series, labels = [], []
+    for number, line in lines:
+        where = f"{name}, line {number}"
+        *channels, label = line.split(":")
+        label = label.strip()
+        if not channels or (known and label not in known):
+            raise DamagedFileError(f"{where}: label {label[:40]!r} is none of {sorted(known)}")
+        values = [_numbers(channel.split(","), where) for channel in channels]
+        if len({one.size for one in values}) > 1:
+            sizes = [one.size for one in values]
+            raise DamagedFileError(f"{where}: channels of one case differ in length: {sizes}")
+        if dimensions is not None and len(values) != dimensions:
+            raise DamagedFileError(
+                f"{where}: {len(values)} channels where @dimensions says {dimensions}"
+            )
+        series.append(np.stack(values, axis=1))
+        labels.append(label)
+    return _gathered(series, labels, name)
+
+
+def parse_idx(content: bytes, name: str) -> np.ndarray:
+    """MNIST's format: magic number, sizes, bytes. Gives an array of uint8."""
+    rank = content[3] if len(content) >= 4 else 0
+    start = 4 + 4 * rank
+    if content[:3] != b"\0\0\x08" or not 1 <= rank <= 4 or len(content) < start:
+        raise DamagedFileError(
+            f"{name}: the magic number is {content[:4].hex() or 'absent'}, expected 0000080n: "
+            "unsigned bytes of n dimensions"
+        )
+    shape = tuple(int(size) for size in np.frombuffer(content, ">u4", rank, offset=4))
+    if len(content) - start != math.prod(shape):
+        raise DamagedFileError(
+            f"{name}: {len(content) - start} bytes of data where the header says {shape}"
+        )
+    return np.frombuffer(content, np.uint8, offset=start).reshape(shape)
+
+
+def labels_array(*parts: list[str]) -> list[np.ndarray]:
+    """Labels of several files as arrays of one type: whole numbers if all are, else strings."""
+    try:
+        numbers = [np.array([float(label) for label in part]) for part in parts]
+    except ValueError:
+        return [np.array(part) for part in parts]
+    if all(np.isfinite(part).all() and (part == np.round(part)).all() for part in numbers):
+        return [part.astype(np.int64) for part in numbers]
+    return [np.array(part) for part in parts]

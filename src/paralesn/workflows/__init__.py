@@ -1,0 +1,1 @@
+"""Jobs on own data, from files to results: forecast, backtest, tune."""

@@ -1,0 +1,354 @@
+"""Data of the Long Range Arena: generators against independent truths, loaders on small files."""
+
+import io
+import lzma
+import os
+import pickle
+import tarfile
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+import needs
+from paralesn import datasets
+from paralesn.datasets import DamagedFileError, MissingFileError, load_cifar, load_imdb
+from paralesn.datasets.generated import listops, pathfinder
+from paralesn.datasets.generated.listops import TOKENS
+from paralesn.datasets.storage import find as files
+from paralesn.datasets.storage import prepared
+from paralesn.datasets.storage.prepared import Kept, as_list, kept
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Empty folders in place of the user's data and cache; no sums are known."""
+    data = tmp_path / "data"
+    data.mkdir()
+    monkeypatch.setenv("PARALESN_DATA", str(data))
+    monkeypatch.setenv("PARALESN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(files, "known_sums", dict)
+    return data
+
+
+# -- ListOps ---------------------------------------------------------------------------------------
+
+
+def parsed(words):
+    """Value and depth of an expression by recursive descent, which takes `words` from the left."""
+    word = words.pop(0)
+    if word.isdigit():
+        return int(word), 1
+    values, depths = [], []
+    while words[0] != "]":
+        value, depth = parsed(words)
+        values.append(value)
+        depths.append(depth)
+    words.pop(0)
+    assert 2 <= len(values) <= 10
+    apply = {"[MIN": min, "[MAX": max, "[SM": lambda v: sum(v) % 10}
+    apply["[MED"] = lambda v: int(np.median(v))
+    return apply[word](values), 1 + max(depths)
+
+
+def test_listops_are_what_their_values_say():
+    expressions, values = listops(300, seed=4)
+    depths = []
+    for tokens, value in zip(expressions, values, strict=True):
+        words = [TOKENS[token] for token in tokens]
+        found, depth = parsed(words)
+        assert not words
+        assert found == value
+        depths.append(depth)
+    lengths = np.array([tokens.size for tokens in expressions])
+    assert lengths.min() > 500
+    assert lengths.max() < 2000
+    assert max(depths) == 10
+    assert set(np.concatenate(expressions)) == set(range(15))
+    assert set(values) == set(range(10))
+
+
+def test_listops_are_random_access_and_reproducible():
+    expressions, values = listops(2100, seed=1, lengths=(20, 60))
+    some, their = listops(7, seed=1, first=1020, lengths=(20, 60))
+    for a, b in zip(expressions[1020:1027], some, strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(values[1020:1027], their)
+    text = " ".join(TOKENS[token] for token in listops(1, seed=1, lengths=(4, 12))[0][0])
+    assert text == "[MAX 0 9 7 0 ]"  # on every machine
+    for other in ({"seed": 2}, {"seed": 1, "split": 1}):
+        changed, _ = listops(20, **other, lengths=(20, 60))
+        assert not any(np.array_equal(a, b) for a, b in zip(changed, expressions, strict=False))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"count": 0}, "count must be a whole number of at least 1, got 0"),
+        ({"count": 1, "lengths": (10, 11)}, "lengths must leave room"),
+        ({"count": 1, "depth": 1}, "depth must be a whole number of at least 2"),
+        ({"count": 1, "seed": -1}, "seed must be a whole number"),
+    ],
+)
+def test_listops_refuse_what_cannot_be(arguments, said):
+    with pytest.raises(ValueError, match=said):
+        listops(**arguments)
+
+
+# -- PathFinder ------------------------------------------------------------------------------------
+
+
+def discs(image):
+    """Middles of the two discs: the places where most light lies within three pixels."""
+    light = ndimage.uniform_filter(image.astype(float), 3)
+    found = []
+    for _ in range(2):
+        place = np.unravel_index(light.argmax(), light.shape)
+        found.append(place)
+        y, x = np.indices(light.shape)
+        light[(y - place[0]) ** 2 + (x - place[1]) ** 2 < 12] = 0
+    return found
+
+
+def test_contours_join_the_discs_where_labels_say_so():
+    images, labels = pathfinder(400, seed=5)
+    agreed = []
+    for image, label in zip(images, labels, strict=True):
+        first, second = discs(image)
+        # Gaps between dashes are dark; contours lie further apart than that.
+        near = ndimage.binary_closing(np.pad(image > 40, 2))[2:-2, 2:-2]
+        parts, _ = ndimage.label(near, np.ones((3, 3)))
+        agreed.append((parts[first] == parts[second]) == bool(label))
+    assert np.mean(agreed) > 0.75  # discs may touch another contour
+
+
+def test_pathfinder_is_balanced_and_distance_tells_little():
+    images, labels = pathfinder(3000, seed=6)
+    assert abs(labels.mean() - 0.5) < 0.03
+    assert images.dtype == np.uint8
+    assert images.max() == 255
+    apart = np.array([np.hypot(*np.subtract(*discs(image))) for image in images])
+    bins = np.searchsorted(np.quantile(apart, np.linspace(0, 1, 11)[1:-1]), apart)
+    shares = [labels[bins == k].mean() for k in range(10)]
+    assert np.mean(np.maximum(shares, 1 - np.array(shares))) < 0.6
+    light = images.reshape(len(images), -1).mean(axis=1)  # nor does the amount of light
+    assert abs(light[labels == 1].mean() - light[labels == 0].mean()) < 0.02 * light.mean()
+
+
+def test_pathfinder_is_random_access_and_reproducible():
+    images, labels = pathfinder(30, seed=1)
+    some, their = pathfinder(5, seed=1, first=12)
+    np.testing.assert_array_equal(images[12:17], some)
+    np.testing.assert_array_equal(labels[12:17], their)
+    assert not np.array_equal(pathfinder(30, seed=2)[0], images)
+    assert not np.array_equal(pathfinder(30, seed=1, split=1)[0], images)
+    plain, _ = pathfinder(30, seed=1, distractors=0)
+    assert plain.sum() < images.sum()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"dashes": 7}, "dashes must be at most 6"),
+        ({"distractors": 9}, "distractors at most 6"),
+        ({"bend": 2.0}, "bend must be from 0 to 1, got 2.0"),
+        ({"dashes": 2}, "dashes must be a whole number of at least 3"),
+    ],
+)
+def test_pathfinder_refuses_what_has_no_room(arguments, said):
+    with pytest.raises(ValueError, match=said):
+        pathfinder(1, **arguments)
+
+
+# -- kept on disk ----------------------------------------------------------------------------------
+
+
+def test_what_was_made_is_kept_and_opened_again(folder):
+    made = []
+
+    def make(_):
+        made.append(1)
+        return Kept.joined([np.arange(3), np.arange(5)], np.array([7, 8]))
+
+    first, again = kept("toy", "train", make), kept("toy", "train", make)
+    assert len(made) == 1
+    for found in (first, again):
+        assert [one[:, 0].tolist() for one in as_list(found)] == [[0, 1, 2], [0, 1, 2, 3, 4]]
+        assert found.labels.tolist() == [7, 8]
+    home = files.cache_folder() / prepared.FOLDER
+    assert [path.name for path in home.iterdir()] == [
+        "toy-train"
+    ]  # nothing unfinished is left behind
+
+
+def test_an_interrupted_store_leaves_nothing(folder, monkeypatch):
+    def fail(*_):
+        raise KeyboardInterrupt
+
+    toy = Kept.joined([np.arange(3)], np.array([0]))
+    monkeypatch.setattr(np, "save", fail)
+    with pytest.raises(KeyboardInterrupt):
+        kept("toy", "train", lambda _: toy)
+    monkeypatch.undo()
+    monkeypatch.setenv("PARALESN_CACHE", str(folder.parent / "cache"))
+    assert not list((files.cache_folder() / prepared.FOLDER).iterdir())
+    np.testing.assert_array_equal(kept("toy", "train", lambda _: toy).values, [0, 1, 2])
+
+
+def test_without_a_cache_it_is_made_each_time(monkeypatch):
+    monkeypatch.setattr(files, "cache_folder", lambda: None)
+    toy = Kept.joined([np.arange(3)], np.array([0]))
+    assert kept("toy", "train", lambda _: toy) is toy
+
+
+def test_generated_sets_are_named_and_kept(folder, monkeypatch):
+    for name in ("listops", "pathfinder"):
+        module = __import__(f"paralesn.datasets.{name}", fromlist=["SIZES"])
+        monkeypatch.setattr(module, "SIZES", {"train": 30, "test": 10})
+        found = datasets.load(f"lra-{name}", seed=3)
+        again = datasets.load(f"lra-{name}", seed=3)
+        assert (len(found.X_train), len(found.X_test), found.meta["seed"]) == (30, 10, 3)
+        np.testing.assert_array_equal(found.X_train[7], again.X_train[7])
+        assert not np.array_equal(found.X_train[0], found.X_test[0])
+        assert not np.array_equal(datasets.load(f"lra-{name}", seed=4).X_train[0], found.X_train[0])
+    assert "not the published" in found.meta["note"]
+    entry = {one.name: one for one in datasets.available()}["lra-listops"]
+    assert (entry.source, entry.kind) == ("generated", "classification")
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def tar(members):
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as archive:
+        for name, text in members.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text))
+    return content.getvalue()
+
+
+REVIEWS = {
+    "aclImdb/README": b"not a review",
+    "aclImdb/train/unsup/0_0.txt": b"nor labelled",
+    "aclImdb/train/pos/2_9.txt": b"good",
+    "aclImdb/train/pos/10_8.txt": "très bien".encode(),
+    "aclImdb/train/neg/0_1.txt": b"bad" * 5,
+    "aclImdb/test/neg/0_2.txt": b"awful",
+    "aclImdb/test/pos/0_10.txt": b"fine",
+}
+
+
+@pytest.mark.parametrize("name", ["aclImdb_v1.tar", "aclImdb_labelled.tar.xz"])
+def test_reviews_are_read_as_bytes(folder, name):
+    (folder / "IMDB").mkdir()
+    content = tar(REVIEWS)
+    (folder / "IMDB" / name).write_bytes(lzma.compress(content) if name.endswith("xz") else content)
+    for _ in range(2):  # from the archive, and as it was kept
+        found = load_imdb(longest=9)
+        texts = [bytes(x[:, 0]) for x in (*found.X_train, *found.X_test)]
+        assert texts == [b"badbadbad", b"good", "très bien".encode()[:9], b"awful", b"fine"]
+        assert found.y_train.tolist() == [0, 1, 1]
+        assert found.y_test.tolist() == [0, 1]
+
+
+def test_archives_without_reviews_are_refused(folder):
+    (folder / "IMDB").mkdir()
+    path = folder / "IMDB" / "aclImdb_v1.tar"
+    some = {name: text for name, text in REVIEWS.items() if "test/neg" not in name}
+    path.write_bytes(tar(some))
+    with pytest.raises(DamagedFileError, match="aclImdb/test/neg"):
+        load_imdb()
+    path.write_bytes(b"no archive at all" * 100)
+    with pytest.raises(DamagedFileError, match="is damaged"):
+        load_imdb()
+    path.unlink()
+    with pytest.raises(
+        MissingFileError, match=r"aclImdb_v1.tar or aclImdb_labelled.tar is missing"
+    ):
+        load_imdb(download=False)
+
+
+BATCHES = [
+    f"cifar-10-batches-py/{name}"
+    for name in (*(f"data_batch_{i}" for i in range(1, 6)), "test_batch")
+]
+
+
+def published(rng):
+    """A small archive as it is published, and the grey images in it."""
+    batches, grey, labels = {}, [], []
+    for name in BATCHES:
+        colours = rng.integers(0, 256, (4, 3, 1024), dtype=np.uint8)
+        digits = rng.integers(0, 10, 4).tolist()
+        stored = {b"data": colours.reshape(4, -1), b"labels": digits}
+        batches[name] = pickle.dumps(stored, protocol=2)
+        red, green, blue = colours.swapaxes(0, 1).astype(float)
+        grey.append((0.2989 * red + 0.587 * green + 0.114 * blue).astype(np.uint8))
+        labels.append(digits)
+    return tar(batches), np.concatenate(grey), np.concatenate(labels)
+
+
+def test_both_files_of_images_are_the_same(folder, rng):
+    (folder / "CIFAR10").mkdir()
+    archive, grey, labels = published(rng)
+    path = folder / "CIFAR10" / "cifar-10-python.tar"
+    path.write_bytes(archive)
+    first = load_cifar()
+    path.unlink()
+    arrays = {
+        "x_train": grey[:20],
+        "y_train": labels[:20],
+        "x_test": grey[20:],
+        "y_test": labels[20:],
+    }
+    content = io.BytesIO()
+    np.savez(content, **{name: array.astype(np.uint8) for name, array in arrays.items()})
+    (folder / "CIFAR10" / "cifar10_gray.npz.xz").write_bytes(lzma.compress(content.getvalue()))
+    for found in (first, load_cifar()):
+        off = found.X_train[:, :, 0].astype(int) - grey[:20]  # the order of a sum may matter
+        assert np.abs(off).max() <= 1
+        assert (off == 0).mean() > 0.99
+        np.testing.assert_array_equal(found.y_train, labels[:20])
+        np.testing.assert_array_equal(found.y_test, labels[20:])
+        assert found.X_test.shape == (4, 1024, 1)
+
+
+class Malicious:
+    def __reduce__(self):
+        return os.system, ("true",)
+
+
+def test_images_that_are_none_are_refused(folder):
+    (folder / "CIFAR10").mkdir()
+    path = folder / "CIFAR10" / "cifar-10-python.tar"
+    for content, said in (
+        (tar(dict.fromkeys(BATCHES, pickle.dumps(Malicious()))), "arrays and numbers"),
+        (tar({"other": b""}), "is damaged"),
+        (b"nothing" * 200, "is damaged"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(DamagedFileError, match=said):
+            load_cifar()
+    path.unlink()
+    content = io.BytesIO()
+    wrong = np.zeros((3, 1000), np.uint8)
+    np.savez(content, x_train=wrong, y_train=wrong[:, 0], x_test=wrong, y_test=wrong[:, 0])
+    path.with_name("cifar10_gray.npz").write_bytes(content.getvalue())
+    with pytest.raises(DamagedFileError, match=r"expected uint8 images \(n, 1024\)"):
+        load_cifar()
+
+
+@needs.real_files
+def test_the_real_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("PARALESN_CACHE", str(tmp_path))
+    for entry in datasets.available():
+        if entry.name in ("lra-image", "lra-text") and not entry.present:
+            pytest.skip(f"{entry.name} is not in PARALESN_DATA")
+    text, image = datasets.load("lra-text"), datasets.load("lra-image")
+    for y in (text.y_train, text.y_test):
+        assert np.bincount(y).tolist() == [12_500, 12_500]
+    assert max(len(x) for x in text.X_train) == 4096
+    assert (image.X_train.shape, image.X_test.shape) == ((50_000, 1024, 1), (10_000, 1024, 1))
+    assert np.bincount(image.y_train).tolist() == [5000] * 10

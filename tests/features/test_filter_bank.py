@@ -1,0 +1,201 @@
+"""Filter banks against a second implementation, and the features as a user meets them."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import paralesn as pe
+from paralesn.features import filter_bank as module
+
+SMALL = {"units": 64, "thresholds": 5}
+
+
+def responses(bank, x):
+    """Responses (time, units) of one normalised series (time, channels), step by step."""
+    re = bank.filters_.astype(float)
+    columns = []
+    for rows, combination in zip(re, bank.combinations_.astype(float), strict=True):
+        eigenvalues, weights = rows[0] + 1j * rows[1], rows[2] + 1j * rows[3]
+        mix = rows[4:7] + 1j * rows[7:10]
+        h, found = np.zeros(64, complex), []
+        for t in range(len(x)):
+            change = x[t] - x[t - 1] if t else np.zeros(x.shape[1])
+            h = eigenvalues * h + weights * np.repeat(combination @ change, 16)
+            found.append(sum(mix[k] * np.roll(h, -k) for k in range(3)).real)
+        columns.append(found)
+    return np.concatenate(columns, axis=1)
+
+
+def plain_features(bank, x):
+    """All features of one series, not standardised: shares, std, peaks, troughs."""
+    spread = x.std(axis=0)
+    x = np.divide(x - x.mean(axis=0), spread, out=np.zeros_like(x), where=spread > 1e-12)
+    u = responses(bank, x)
+    thresholds = np.concatenate(list(bank.thresholds_.astype(float)), axis=1)
+    shares = [(u > level).mean(axis=0) for level in thresholds]
+    peaks, troughs = np.zeros(u.shape), np.zeros(u.shape)
+    for first in range(0, u.shape[1], 64):
+        for lane in range(8):
+            group = slice(first + lane, first + 64, 8)
+            mine = u[:, group]
+            peaks[:, group] = np.where(mine == mine.max(axis=1, keepdims=True), mine, 0)
+            troughs[:, group] = mine == mine.min(axis=1, keepdims=True)
+    return np.concatenate([*shares, u.std(axis=0), peaks.mean(axis=0), troughs.mean(axis=0)])
+
+
+@pytest.mark.parametrize("channels", [1, 3, 12])
+@pytest.mark.parametrize("thresholds", [1, 4, 7])
+def test_equals_the_features_step_by_step(rng, channels, thresholds):
+    X = [rng.normal(size=(n, channels)).cumsum(axis=0) for n in (3, 31, 32, 33, 100, 200)]
+    bank = pe.FilterBank(units=128, thresholds=thresholds).fit(X)
+    # Thresholds are responses to training series: only to others are ties a matter of chance.
+    X = [rng.normal(size=x.shape).cumsum(axis=0) for x in X]
+    found = bank.transform(X).astype(float) * bank.scale_ + bank.mean_
+    for x, row in zip(X, found, strict=True):
+        expected = plain_features(bank, x)
+        # A response within rounding of a threshold or of a rival counts for one step of many.
+        close = np.abs(row - expected) < 1e-4
+        assert close.mean() > 0.995
+        assert np.abs(row - expected).max() < 3.5 / len(x) + 1e-3
+
+
+def test_thresholds_are_quantiles_and_responses_have_unit_power(rng):
+    X = rng.normal(size=(20, 300, 1)).cumsum(axis=1)
+    bank = pe.FilterBank(**SMALL).fit(X)
+    power = np.zeros(64)
+    for x in X:
+        power += (responses(bank, (x - x.mean()) / x.std()) ** 2).mean(axis=0)
+    np.testing.assert_allclose(power / 20, 1, rtol=1e-3)
+    shares = (bank.transform(X) * bank.scale_ + bank.mean_)[:, : 5 * 64].reshape(20, 5, 64)
+    assert np.all(np.diff(shares.mean(axis=0), axis=0) <= 1e-6)
+    np.testing.assert_allclose(shares.mean(axis=(0, 2)), (4.5 - np.arange(5)) / 5, atol=0.05)
+
+
+def test_features_are_centred_and_what_hardly_varies_stays_small(rng):
+    X = rng.normal(size=(300, 50))
+    Z = pe.FilterBank(**SMALL).fit_transform(X)
+    assert Z.dtype == np.float32
+    np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-4)
+    assert Z.std(axis=0).max() < 1
+    assert np.median(Z.std(axis=0)) > 0.9
+
+
+@pytest.mark.parametrize("ragged", [False, True])
+def test_neither_threads_nor_blocks_nor_company_change_a_bit(rng, ragged, monkeypatch):
+    X = rng.normal(size=(70, 90, 2)).cumsum(axis=1)
+    X = [x[: 40 + b % 50] for b, x in enumerate(X)] if ragged else X
+    one = pe.FilterBank(**SMALL, n_jobs=1).fit(X)
+    expected = one.transform(X)
+    three = pe.FilterBank(**SMALL, n_jobs=3)
+    np.testing.assert_array_equal(three.fit_transform(X), expected)
+    np.testing.assert_array_equal(three.fit(X).transform(X), expected)
+    np.testing.assert_array_equal(three.transform(X[5:8]), expected[5:8])
+    np.testing.assert_array_equal(np.concatenate(list(three.blocks(X))), expected)
+    monkeypatch.setattr(module, "_VALUES", 500)
+    np.testing.assert_array_equal(one.transform(X), expected)
+    assert (pe.FilterBank(**SMALL, seed=1).fit_transform(X) != expected).any()
+
+
+def test_level_and_size_are_not_heard(rng):
+    X = rng.normal(size=(10, 60)).cumsum(axis=1)
+    bank = pe.FilterBank(**SMALL).fit(X)
+    moved = bank.transform(X * rng.uniform(1, 9, (10, 1)) + rng.normal(size=(10, 1)))
+    np.testing.assert_allclose(moved, bank.transform(X), atol=0.2)
+    assert np.abs(moved - bank.transform(X)).mean() < 1e-3
+    raw = pe.FilterBank(**SMALL, normalize=False).fit(X)
+    np.testing.assert_allclose(raw.transform(X + 5), raw.transform(X), atol=0.2)
+    assert np.abs(raw.transform(3 * X) - raw.transform(X)).mean() > 0.1
+    other = pe.FilterBank(**SMALL, normalize=False).fit(1e30 * X)
+    np.testing.assert_allclose(other.transform(1e30 * X), raw.transform(X), atol=0.2)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+@pytest.mark.parametrize("normalize", [True, False])
+def test_short_and_constant_series(rng, steps, normalize):
+    bank = pe.FilterBank(**SMALL, normalize=normalize)
+    for X in (
+        rng.normal(size=(4, steps)),
+        np.zeros((3, steps)),
+        np.full((2, steps), 0.1),
+        np.ones((1, steps, 3)),
+        [np.ones(1), rng.normal(size=50)],
+    ):
+        assert np.isfinite(bank.fit_transform(X)).all()
+        assert np.isfinite(bank.transform(X)).all()
+
+
+def test_huge_tiny_and_short_numbers(rng):
+    X = rng.normal(size=(6, 80))
+    bank = pe.FilterBank(**SMALL).fit(X)
+    expected = bank.transform(X)
+    for factor in (1e-300, 1e300, 2.0):
+        assert np.abs(bank.transform(X * factor) - expected).mean() < 1e-3
+    single = X.astype(np.float32)
+    np.testing.assert_array_equal(bank.transform(single), bank.transform(single.astype(float)))
+    whole = rng.integers(-3, 3, (6, 80))
+    np.testing.assert_array_equal(bank.transform(whole), bank.transform(whole.astype(float)))
+    raw = pe.FilterBank(**SMALL, normalize=False).fit(X)
+    with pytest.raises(ValueError, match=r"responses that overflow in series 2"):
+        raw.transform(X * np.array([1, 1, 1e200, 1, 1, 1])[:, None])
+
+
+def test_saved_loaded_and_cloned(rng, tmp_path):
+    X = rng.normal(size=(9, 40, 2))
+    for normalize in (True, False):
+        bank = pe.FilterBank(**SMALL, normalize=normalize).fit(X)
+        pe.save(bank, tmp_path / "bank")
+        np.testing.assert_array_equal(pe.load(tmp_path / "bank").transform(X), bank.transform(X))
+    again = clone(bank).fit(X)
+    np.testing.assert_array_equal(again.transform(X), bank.transform(X))
+    assert repr(pe.FilterBank(units=128)) == "FilterBank(units=128)"
+    assert len(bank.get_feature_names_out()) == bank.transform(X).shape[1]
+
+
+X_WITH_NAN = np.zeros((5, 20))
+X_WITH_NAN[3, 7] = np.nan
+
+
+@pytest.mark.parametrize(
+    ("options", "X", "error", "message"),
+    [
+        ({"units": 100}, np.zeros((2, 9)), ValueError, "units must be a multiple of 64, got 100"),
+        ({"units": 0}, np.zeros((2, 9)), ValueError, "units must be a whole number of at least 64"),
+        ({"thresholds": 0}, np.zeros((2, 9)), ValueError, "thresholds must be a whole number"),
+        ({"normalize": 1}, np.zeros((2, 9)), TypeError, "normalize must be True or False"),
+        ({"n_jobs": 0}, np.zeros((2, 9)), ValueError, "n_jobs must be"),
+        ({"seed": -1}, np.zeros((2, 9)), ValueError, "seed must be"),
+        ({}, X_WITH_NAN, ValueError, "X must be finite, got NaN at series 3, step 7, feature 0"),
+        ({}, list(X_WITH_NAN), ValueError, r"X\[3\] must be finite, got NaN at step 7"),
+        ({}, [np.zeros(5), np.zeros((5, 2))], ValueError, r"X\[1\] must have 1 features like X\[0\]"),
+        ({}, np.zeros(9), ValueError, "X must be a collection of series"),
+    ],
+)  # fmt: skip
+def test_wrong_data_and_arguments(options, X, error, message):
+    with pytest.raises(error, match=message):
+        pe.FilterBank(**options).fit(X)
+
+
+def test_wrong_use(rng):
+    bank = pe.FilterBank(**SMALL)
+    with pytest.raises(ValueError, match="not fitted"):
+        bank.transform(np.zeros((2, 9)))
+    bank.fit(rng.normal(size=(4, 9)))
+    with pytest.raises(ValueError, match="X has 2 features, but FilterBank is expecting 1"):
+        bank.transform(np.zeros((2, 9, 2)))
+
+
+LENGTH = "the second axis is time: series of any length may be transformed"
+
+
+@parametrize_with_checks(
+    [pe.FilterBank(**SMALL)],
+    expected_failed_checks=lambda estimator: {
+        "check_n_features_in": LENGTH,
+        "check_n_features_in_after_fitting": LENGTH,
+        "check_transformer_general": LENGTH,  # it ends with a demand for an error
+        "check_dtype_object": "arrays of objects are refused, whatever they hold",
+    },
+)
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)

@@ -1,0 +1,96 @@
+"""Long-term forecasts: the protocol, by a second computation, and runs on record."""
+
+import numpy as np
+import pytest
+
+from paralesn.datasets.archives.ett import Rows
+from paralesn.paper import records, reproduce, runs, tables
+from paralesn.paper.protocols import long_term as longterm
+
+CONFIGURATION = {"units": 8, "rho": [0.8, 0.99], "theta": [0.0, 1.0], "phases": "even"}
+RUN = {"task": "etth1", "configuration": CONFIGURATION, "seed": 3, "alpha": 0.1}
+
+
+@pytest.fixture
+def small(monkeypatch, rng):
+    """A dataset of three hundred rows, and a horizon of six."""
+    t = np.arange(300)[:, None]
+    table = np.sin(t / np.array([9.0, 5.0])) + 0.1 * rng.normal(size=(300, 2))
+    data = Rows(*np.split(table, [180, 240]), np.zeros(2), np.ones(2), "small.csv")
+    monkeypatch.setattr(longterm, "load_ett_rows", lambda name: data)
+    monkeypatch.setattr(longterm, "HORIZON", 6)
+    monkeypatch.setattr(longterm, "_WASHOUT", 10)
+    return data
+
+
+def test_errors_are_those_of_every_forecast_of_the_split(small):
+    model = longterm.forecaster(RUN, [0.1]).fit(small.train)
+    everything = np.concatenate([small.train, small.validation, small.test])
+    off = []
+    for origin in range(239, 294):  # the newest row known; six follow in the test split
+        again = longterm.forecaster(RUN, [0.1]).fit(small.train)
+        forecast = again.update(everything[180 : origin + 1]).forecast()
+        off.append(forecast - everything[origin + 1 : origin + 7])
+    off = np.array(off)
+    found = longterm.errors(model.update(small.validation), small.test)
+    assert found["mse"] == pytest.approx((off**2).mean(), rel=1e-9)
+    assert found["mae"] == pytest.approx(np.abs(off).mean(), rel=1e-9)
+
+
+def test_training_sees_the_training_split_only(small):
+    run = longterm.plan({"etth1": {"configuration": CONFIGURATION, "alpha": 0.1}}, 1)[0]
+    expected = longterm.forecaster(run, [0.1]).fit(small.train)
+    expected.update(small.validation)
+    outcome = longterm.measure(run)
+    assert outcome["metrics"] == longterm.errors(expected, small.test)
+    assert outcome["seconds"] > 0
+
+
+def test_validation_chooses_the_penalty(small):
+    run = longterm.trials(["etth1"])[0] | {"configuration": CONFIGURATION}
+    found = longterm.validate(run)
+    assert found["chosen"] in (1, 10, 100, 1e3, 1e4, 1e5)
+    assert 0 < found["validation"] < 1  # better than the mean
+
+
+def trial(units, validation, chosen, seed=1000):
+    return {
+        "task": "etth1", "configuration": {"units": units}, "validation": validation,
+        "chosen": chosen, "seed": seed,
+    }  # fmt: skip
+
+
+def test_the_best_are_judged_again_and_the_best_mean_is_chosen():
+    first = [trial(units, 0.1 * units, 1.0) for units in range(1, 8)]
+    again = longterm.finals(first)
+    units = [(run["configuration"]["units"], run["seed"]) for run in again]
+    assert units == [(n, seed) for n in (1, 2, 3, 4) for seed in (1001, 1002)]
+    more = [trial(n, 0.9 if n == 1 else 0.1 * n, 100.0, seed) for n, seed in units]
+    chosen = longterm.choose(first + more)["etth1"]
+    assert chosen["configuration"] == {"units": 2}
+    assert chosen["validation"] == pytest.approx(0.2)
+    assert chosen["alpha"] == pytest.approx(100 ** (2 / 3), rel=1e-2)
+    assert (chosen["trials"], chosen["seeds"]) == (7, 3)
+
+
+def test_runs_on_record_are_not_repeated_and_tables_come_from_them(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        longterm, "shipped", lambda sets: {s: {"configuration": CONFIGURATION, "alpha": 1.0} for s in sets}
+    )  # fmt: skip
+    first, written = reproduce.long_term(["etth1", "etth2"], tmp_path, seeds=2)
+    assert [path.name for path in written] == ["records.jsonl", "long-term.json"]
+    monkeypatch.setattr(runs, "carry_out", lambda *_: pytest.fail("run again"))
+    again, _ = reproduce.long_term(["etth1", "etth2"], tmp_path, seeds=2)
+    assert again == first
+    values = [one["metrics"]["mse"] for one in records.read(written[0]) if one["task"] == "etth1"]
+    assert len(values) == 2
+    assert first[0]["mean"] == pytest.approx(np.mean(values))
+    assert first[0]["std"] == pytest.approx(np.std(values))
+    assert first[0]["published"]["DLinear"] == 0.405
+    assert tables.long_term(first).row_count == 2
+
+
+def test_every_set_has_a_configuration_of_the_space():
+    for name, one in longterm.shipped(longterm.SETS).items():
+        configurations = [trial["configuration"] for trial in longterm.trials([name])]
+        assert one["configuration"] in configurations

@@ -1,0 +1,171 @@
+"""The search: resumable after a kill, nothing lost or repeated, validation alone decides."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+
+optuna = pytest.importorskip("optuna")
+
+from paralesn.paper import search  # noqa: E402
+from paralesn.paper.search import Budget  # noqa: E402
+from paralesn.paper.studies import sensitivity  # noqa: E402
+
+STUDY = ("narma10", "ESN", "paper")
+
+
+@pytest.fixture
+def easy(monkeypatch):
+    """A search whose loss is the distance of rho to 0.5, plus the penalty; counts evaluations."""
+    seen = []
+
+    def losses(task, model, configuration, penalties, seed):
+        seen.append((configuration, seed))
+        return abs(configuration["rho"] - 0.5) + 0.01 * configuration["tau"] + np.array(penalties)
+
+    monkeypatch.setattr(search, "losses", losses)
+    return seen
+
+
+def test_the_best_on_validation_is_chosen(easy, tmp_path):
+    search.work(*STUDY, str(tmp_path), Budget(60))
+    found = search.tuned(*STUDY, str(tmp_path))
+    assert (found.configuration["rho"], found.configuration["tau"], found.alpha) == (0.5, 0.1, 0.0)
+    assert found.validation == pytest.approx(0.001)
+    assert found.trials == 60
+    assert {seed for _, seed in easy} == set(range(1000, 1009))  # never those that are reported
+
+
+def test_a_configuration_drawn_twice_is_evaluated_once(easy, tmp_path):
+    search.work(*STUDY, str(tmp_path), Budget(80))
+    first = [tuple(sorted(c.items())) for c, seed in easy if seed == 1002]
+    finalists = [tuple(sorted(c.items())) for c, seed in easy if seed == 1008]
+    searched = list(first)
+    for one in finalists:
+        searched.remove(one)
+    assert len(searched) == len(set(searched))
+
+
+def test_most_configurations_are_given_up_early(easy, tmp_path):
+    search.work(*STUDY, str(tmp_path), Budget(60))
+    study = search.open_study(*STUDY, str(tmp_path))
+    pruned = study.get_trials(states=(optuna.trial.TrialState.PRUNED,))
+    assert 5 < len(pruned) < 55
+
+
+def test_a_study_goes_on_where_it_stands(easy, tmp_path):
+    search.work(*STUDY, str(tmp_path), Budget(10))
+    count = len(easy)
+    search.work(*STUDY, str(tmp_path), Budget(10))
+    assert len(easy) == count  # done is done
+    search.work(*STUDY, str(tmp_path), Budget(15))
+    assert search.finished(search.open_study(*STUDY, str(tmp_path))) == 15
+    assert search.tuned(*STUDY, str(tmp_path)).trials == 15
+
+
+def test_time_is_a_budget_too(easy, tmp_path):
+    search.work(*STUDY, str(tmp_path), Budget(10_000, seconds=1.0))
+    assert 1 <= search.finished(search.open_study(*STUDY, str(tmp_path))) < 10_000
+
+
+def test_what_cannot_be_computed_is_hopeless(monkeypatch):
+    def fail(*_, **__):
+        raise ValueError("states overflow")
+
+    monkeypatch.setattr(search.evaluate, "validate", fail)
+    found = search.losses("narma10", "ESN", {"rho": 0.5}, (0.0, 1.0), 0)
+    assert (found == found[0]).all()
+    assert found[0] > 1e9
+
+
+PROGRAM = """
+import sys, time
+import numpy as np
+from paralesn.paper import search  # noqa: E402
+def losses(task, model, configuration, penalties, seed):
+    time.sleep(0.05)
+    with open(sys.argv[2], "a") as file:
+        file.write(f"{sorted(configuration.items())} {seed}\\n")
+    return abs(configuration["rho"] - 0.5) + np.array(penalties)
+search.losses = losses
+search.work("narma10", "ESN", "paper", sys.argv[1], search.Budget(25))
+"""
+
+
+def test_a_killed_search_loses_and_repeats_nothing(tmp_path):
+    program, log = tmp_path / "program.py", tmp_path / "evaluations"
+    program.write_text(textwrap.dedent(PROGRAM))
+    command = [sys.executable, str(program), str(tmp_path / "studies"), str(log)]
+    process = subprocess.Popen(command)
+    for _ in range(600):
+        time.sleep(0.05)
+        if log.exists() and log.read_text().count("\n") > 15:
+            break
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    study = search.open_study(*STUDY, str(tmp_path / "studies"))
+    before = {
+        trial.number: (trial.params, trial.value)
+        for trial in study.get_trials()
+        if trial.state.is_finished()
+    }
+    assert 1 <= len(before) < 25
+    subprocess.run(command, check=True)
+    study = search.open_study(*STUDY, str(tmp_path / "studies"))
+    after = {trial.number: (trial.params, trial.value) for trial in study.get_trials()}
+    assert all(after[number] == found for number, found in before.items())
+    assert search.finished(study) == 25
+    assert search.tuned(*STUDY, str(tmp_path / "studies")).configuration["rho"] == 0.5
+
+
+def test_processes_share_the_work(tmp_path):
+    """The real thing, small: two studies on two processes."""
+    studies = [("sinmem10", "SCR", "paper"), ("sinmem10", "ParalESN", "paper")]
+    done = []
+    search.search(studies, str(tmp_path), Budget(6), jobs=2, progress=done.append)
+    assert sorted(done) == sorted(studies)
+    for study in studies:
+        assert 0 < search.tuned(*study, str(tmp_path)).validation < 1.5
+
+
+def test_sensitivity_ranks_what_matters(easy, tmp_path):
+    search.work(*STUDY, str(tmp_path), Budget(60))
+    found = sensitivity.effects(*STUDY, str(tmp_path))
+    assert found.found[0].name == "rho"
+    assert found.found[0].share > 0.5
+    best = dict(zip(found.found[0].labels, found.found[0].scores, strict=True))
+    assert best["0.5"].max() < best["0.1"].min()
+    assert sensitivity.table(found).row_count == 3 + 4 + 4 + 5
+    record = sensitivity.as_record(found)
+    assert [effect["name"] for effect in record["effects"]] == [one.name for one in found.found]
+    for effect, one in zip(record["effects"], found.found, strict=True):
+        for value, scores in zip(effect["values"], one.scores, strict=True):
+            assert value["best"] == scores.min()
+            assert value["quartiles"][1] == pytest.approx(np.median(scores))
+            assert value["trials"] == len(scores)
+    pytest.importorskip("matplotlib")
+    sensitivity.plot(found, tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").stat().st_size > 10_000
+    with pytest.raises(ValueError, match=r"must hold one of mg, ESN, paper space, got none"):
+        sensitivity.effects("mg", "ESN", "paper", str(tmp_path))
+    assert not search.study_file("mg", "ESN", "paper", str(tmp_path)).exists()  # only looked for
+
+
+def test_no_trial_is_lost_to_equal_labels(rng):
+    groups = sensitivity._groups((1 - 10 ** rng.uniform(-4, -0.05, 100)).tolist())
+    assert sum(len(rows) for _, rows in groups) == 100
+    assert len(groups) == 6
+
+
+def test_building_leaves_the_configuration_alone():
+    from paralesn.paper.catalogue import models
+    from paralesn.paper.protocols import regression
+
+    given = {"rho": [0.1, 0.5], "layers": 2, "inter": {"rho": [0.1, 0.9]}}
+    regression.build(models()["ParalESN (deep)"], given, seed=0)
+    assert given == {"rho": [0.1, 0.5], "layers": 2, "inter": {"rho": [0.1, 0.9]}}

@@ -1,0 +1,100 @@
+"""Recycled memory must never be in two hands."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import paralesn as pe
+from paralesn.runtime import buffers as memory
+
+F8 = np.dtype("float64")
+LARGE = (3000, 1000)  # 24 MB
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept():
+    gc.collect()
+    memory._kept.clear()
+
+
+def kept_bytes():
+    return sum(m.size for memories in memory._kept.values() for m in memories)
+
+
+def address(array):
+    return array.__array_interface__["data"][0]
+
+
+@pytest.mark.parametrize("shape", [(3, 5), LARGE])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_arrays_begin_at_a_cache_line(shape, dtype):
+    array = memory.empty(shape, np.dtype(dtype))
+    assert array.shape == shape
+    assert array.dtype == dtype
+    assert address(array) % 64 == 0
+    assert array.flags.c_contiguous
+    assert array.flags.writeable
+    array[:] = 1
+    assert array.sum() == array.size
+
+
+def test_memory_is_used_again_once_nobody_refers_to_it():
+    first = memory.empty(LARGE, F8)
+    where = address(first)
+    second = memory.empty(LARGE, F8)
+    assert address(second) != where
+    del first
+    assert address(memory.empty(LARGE, F8)) == where
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda a: a[10:20],
+        lambda a: a.T,
+        lambda a: a.reshape(-1)[::7],
+        lambda a: a[5][3:4],
+        lambda a: a.view(np.int64),
+        memoryview,
+        lambda a: np.asarray(memoryview(a)),
+        lambda a: np.split(a, 3)[1],
+        lambda a: a[0].reshape(10, 100)[2:].T,
+    ],
+)
+def test_a_view_keeps_its_memory(view):
+    array = memory.empty(LARGE, F8)
+    array[:] = 1
+    kept = view(array)
+    before = np.array(kept)
+    del array
+    gc.collect()
+    assert kept_bytes() == 0
+    memory.empty(LARGE, F8)[:] = 2
+    np.testing.assert_array_equal(np.array(kept), before)
+    del kept
+    gc.collect()
+    assert kept_bytes() > 0
+
+
+def test_results_of_several_runs_do_not_overwrite_each_other(rng):
+    x = rng.normal(size=(6000, 1))
+    res = pe.ParalESN(units=200)
+    expected = res.run(x)[0].copy()
+    results = [res.run(x * sign)[0] for sign in (1, -1)]
+    tail = res.run(x)[0][-5:]
+    for _ in range(5):
+        res.run(rng.normal(size=(6000, 1)))
+    np.testing.assert_array_equal(results[0], expected)
+    np.testing.assert_array_equal(tail, expected[-5:])
+    np.testing.assert_allclose(results[1], -expected, rtol=0, atol=1e-15)
+
+
+def test_no_more_is_kept_than_allowed():
+    arrays = [memory.empty(LARGE, F8) for _ in range(12)]
+    del arrays
+    gc.collect()
+    assert 0 < kept_bytes() <= memory.KEPT_BYTES
+    huge = memory.empty((memory.KEPT_BYTES // 8 + 1, 1), F8)
+    del huge
+    assert kept_bytes() <= memory.KEPT_BYTES
