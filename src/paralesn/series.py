@@ -37,6 +37,23 @@ class Series(NamedTuple):
         """First row of each series."""
         return np.cumsum(self.lengths) - self.lengths
 
+    def require(self, dtype: np.dtype, n_features: int | None, owner: str) -> "Series":
+        """These series as `dtype`; refused if they do not have `n_features` features."""
+        shaped(self.rows, "X", n_features, owner, allow_ended=True)
+        return (
+            self if self.rows.dtype == dtype else self._replace(rows=convert(self.rows, dtype, "X"))
+        )
+
+    def cut(self, first: int, last: int) -> "Series":
+        """Time steps from `first` to before `last` of every series; those that ended are empty."""
+        if self.kind == SINGLE:
+            rows = self.rows[first:last]
+            return Series(rows, np.array([len(rows)]), SINGLE)
+        pieces = [self.rows[a + min(first, n) : a + min(last, n)] for a, n in
+                  zip(self.starts().tolist(), self.lengths.tolist(), strict=True)]  # fmt: skip
+        lengths = np.array([len(piece) for piece in pieces])
+        return Series(np.concatenate(pieces), lengths, self.kind)
+
 
 def is_collection(X: Any) -> bool:
     """Whether X is a list (or tuple) of arrays, one per series."""
@@ -222,7 +239,10 @@ def blocks(
     X is what `read` takes, of which only a piece at a time is converted, or an iterator of pieces.
     `numeric` makes arrays, or whatever can be cut like them, of X and of pieces.
     """
-    if isinstance(X, Iterator):
+    if isinstance(X, Series):
+        for t0 in range(0, int(X.lengths.max()), block):
+            yield t0, X.cut(t0, t0 + block)
+    elif isinstance(X, Iterator):
         seen = 0
         for piece in X:
             array = shaped(numeric(piece, name), name, None, "")

@@ -54,7 +54,7 @@ def test_equals_steps_by_hand(rng):
     batch = pe.State(tuple(h[None] for h in state.layers), state.origin)
     inputs = np.zeros((15, 1, 1))
     inputs[0] = x = 0.2
-    predicted = res._close_loop(inputs, batch, weights[None], np.array([intercept]), False)
+    predicted = res.close_loop(inputs, batch, weights[None], np.array([intercept]), False)
     for value in predicted[:, 0, 0]:
         z, state = res.step(x, state)
         x = z @ weights + intercept
@@ -90,8 +90,8 @@ def test_compiled_code_is_found_again_by_another_process(tmp_path):
 import numpy as np, paralesn as pe
 from paralesn.engines.cpu.loop import loop_kernel
 res = pe.ParalESN(units=8).fit(np.zeros((2, 1)))
-state = pe.State(tuple(np.zeros((1, 8), complex) for _ in res.layers_), res._origin)
-res._close_loop(np.zeros((2, 1, 1)), state, np.zeros((1, 8)), np.zeros(1), False)
+state = pe.State(tuple(np.zeros((1, 8), complex) for _ in res.layers_), res.fingerprint_)
+res.close_loop(np.zeros((2, 1, 1)), state, np.zeros((1, 8)), np.zeros(1), False)
 layer = res._plan().program.layers[0]
 print(sum(loop_kernel(layer.kernel, None).stats.cache_hits.values()))
 """

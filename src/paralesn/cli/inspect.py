@@ -118,7 +118,7 @@ def _of_reservoir(reservoir: Any) -> dict[str, Any]:
             {"units": int(layer.units), "radii": {key: float(r) for key, r in shown.items()}}
         )
     return {
-        "inputs": int(reservoir.n_features_in_), "states": int(reservoir._n_features_out),
+        "inputs": int(reservoir.n_features_in_), "states": int(reservoir.n_features_out_),
         "parameters": int(reservoir.n_parameters_), "layers": layers,
     }  # fmt: skip
 

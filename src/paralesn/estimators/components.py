@@ -57,7 +57,7 @@ def check_parts(reservoir: Any, readout: Any, times: int = 1) -> None:
         readout, (Ridge, DualRidge, MLP)
     ):
         raise TypeError("an estimator must hold a reservoir and a readout")
-    if getattr(readout, "n_features_in_", None) != times * reservoir._n_features_out:
+    if getattr(readout, "n_features_in_", None) != times * reservoir.n_features_out_:
         raise ValueError("the readout does not fit the reservoir")
 
 

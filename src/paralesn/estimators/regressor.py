@@ -192,7 +192,7 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _check_learnt(self) -> None:
         """Check that what a file said was learnt fits together."""
         check_parts(self.reservoir_, self.readout_)
-        if self.state_.origin != self.reservoir_._origin:
+        if self.state_.origin != self.reservoir_.fingerprint_:
             raise ValueError("the state does not belong to the reservoir")
         scaling.check(self._scaling, self.reservoir_.n_features_in_)
 
@@ -267,6 +267,6 @@ def _scaled(group: Any, block: int, found: scaling.Scaling, kind: str) -> Any:
 def _joined(ends: list[tuple[np.ndarray, ...]], kind: str, reservoir: Reservoir) -> State:
     """One state from those of groups of series."""
     if kind == series.SINGLE:
-        return State(ends[0], reservoir._origin)
+        return State(ends[0], reservoir.fingerprint_)
     layers = tuple(np.concatenate(parts) for parts in zip(*ends, strict=True))
-    return State(layers, reservoir._origin)
+    return State(layers, reservoir.fingerprint_)

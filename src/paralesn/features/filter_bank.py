@@ -102,7 +102,7 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit to X and return its features, in one pass."""
         X = self._begin(X)
-        out = np.empty((len(X), self._n_features_out), np.float32)
+        out = np.empty((len(X), self.n_features_out_), np.float32)
         self._measure(self._kept(X, out))
         for first in range(0, len(out), _SERIES):
             self._standardise(out[first : first + _SERIES])
@@ -112,7 +112,7 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Features (batch, (thresholds + 3) * units) of series X, float32."""
         check_is_fitted(self, "scale_")
         X = self._read(X, self.n_features_in_)
-        out = np.empty((len(X), self._n_features_out), np.float32)
+        out = np.empty((len(X), self.n_features_out_), np.float32)
         first = 0
         for block in self.blocks(X):
             out[first : first + len(block)] = block
@@ -139,7 +139,7 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         rng = checks.generator(self.seed)
         X = self._read(X)
         self.n_features_in_ = X[0].shape[-1]
-        self._n_features_out = self.units * (self.thresholds + _KINDS)
+        self.n_features_out_ = self.units * (self.thresholds + _KINDS)
         self._spread = None if self.normalize else _spread(X, self.n_features_in_)
         length = float(np.median([len(x) for x in X]))
         self.combinations_ = self._combinations(rng)
@@ -263,7 +263,7 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _measure(self, blocks: Iterator[np.ndarray]) -> None:
         """Mean and scale of every feature, from sums of differences to the first block's mean."""
         count, origin = 0, np.zeros(0)
-        total = squares = np.zeros(self._n_features_out)
+        total = squares = np.zeros(self.n_features_out_)
         for block in blocks:
             origin = origin if count else block.mean(axis=0, dtype=float)
             shifted = block - origin
@@ -292,9 +292,14 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
 
+    @property
+    def _n_features_out(self) -> int:
+        """Number of columns, by the name scikit-learn's mixin looks for."""
+        return self.n_features_out_
+
     # What a saved bank holds besides its parameters.
     LEARNT = (
-        "n_features_in_", "_n_features_out", "_spread", "filters_", "combinations_", "thresholds_",
+        "n_features_in_", "n_features_out_", "_spread", "filters_", "combinations_", "thresholds_",
         "mean_", "scale_",
     )  # fmt: skip
 
@@ -306,8 +311,8 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             width == _CHUNK
             and self.filters_.shape == (chunks, 4 + 2 * _TAPS, _CHUNK)
             and self.combinations_.shape == (chunks, _CHUNK // _RUN, self.n_features_in_)
-            and self.mean_.shape == self.scale_.shape == (self._n_features_out,)
-            and self._n_features_out == chunks * _CHUNK * (kinds + _KINDS)
+            and self.mean_.shape == self.scale_.shape == (self.n_features_out_,)
+            and self.n_features_out_ == chunks * _CHUNK * (kinds + _KINDS)
             and all(a.dtype == np.float32 and np.isfinite(a).all() for a in arrays)
             and (self.scale_ > 0).all()
             and (self._spread is None or self._spread.shape == (self.n_features_in_,))

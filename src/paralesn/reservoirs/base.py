@@ -52,7 +52,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     layers_: tuple[Any, ...]
     n_parameters_: int
     n_features_in_: int
-    _origin: str
+    fingerprint_: str
     _plans: dict[Any, Any]
 
     @abstractmethod
@@ -96,7 +96,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _settle(self) -> None:
         """Derive what follows from the layers."""
         self.n_parameters_ = self._count_parameters()
-        self._origin = fingerprint(self.layers_)
+        self.fingerprint_ = fingerprint(self.layers_)
         self._plans = {}
 
     def _ensure_drawn(self, n_features: int) -> None:
@@ -105,10 +105,15 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             self._draw_for(n_features)
 
     @property
-    def _n_features_out(self) -> int:
+    def n_features_out_(self) -> int:
         """Columns of the states, as concat and mixing stand now."""
         seen = self.layers_ if self.concat else self.layers_[-1:]
         return sum(layer.units * (1 if self.mixing else layer.parts) for layer in seen)
+
+    @property
+    def _n_features_out(self) -> int:
+        """The same, by the name scikit-learn's mixin looks for."""
+        return self.n_features_out_
 
     def _check_names(self, X: Any, reset: bool) -> None:
         if hasattr(X, "columns"):
@@ -134,7 +139,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         Parameters
         ----------
-        X : array-like (time, features) or (batch, time, features), or list of arrays
+        X : array-like (time, features) or (batch, time, features), list of arrays, or Series
             A reservoir that was never fitted is drawn for the number of features of X.
         state : State or sequence of arrays, optional
             Where to start: what an earlier call returned, or one array per layer, each (units,)
@@ -216,7 +221,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         data = self._read(X)
         if tensors.is_tensor(data.rows):
-            return tensors.last(self._plan(), data, state, self._origin, return_state)
+            return tensors.last(self._plan(), data, state, self.fingerprint_, return_state)
         plan, places, before = self._rows_each(data, state)
         out = plan.engine.empty((data.lengths.size, plan.outputs), plan.real)
         arguments, after = (plan.program, data.rows, places, before, out), None
@@ -268,7 +273,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"{data.lengths[b]} steps in series {b}"
             )
         if tensors.is_tensor(data.rows):
-            return tensors.pool(self._plan(), data, state, self._origin, names, segments)
+            return tensors.pool(self._plan(), data, state, self.fingerprint_, names, segments)
         plan, places, before = self._rows_each(data, state)
         out = np.empty((data.lengths.size, segments * len(names) * plan.outputs), plan.real)
         plan.engine.pool(
@@ -304,7 +309,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             self._ensure_drawn(series.features_of_step(x))
         plan = self._plan()
         if self.engine == "torch" and tensors.is_tensor(x):
-            return tensors.step(plan, x, state, self._origin, self.n_features_in_)
+            return tensors.step(plan, x, state, self.fingerprint_, self.n_features_in_)
         rows, kind = series.one_step(x, plan.real, self.n_features_in_)
         z = np.empty((rows.shape[0], plan.outputs), plan.real)
         before = self._start(plan, state, rows.shape[0], kind)
@@ -319,7 +324,9 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     # -- helpers ---------------------------------------------------------------------------------
 
-    def _real_dtype(self) -> np.dtype:
+    @property
+    def real_dtype(self) -> np.dtype:
+        """Floating-point type of inputs and of mixed states."""
         name = checks.dtype_name(self.dtype)
         return np.dtype(checks.choice("dtype", name, ("float32", "float64")))
 
@@ -328,7 +335,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         plan = self._plans.get(key)
         if plan is None:
             self._check_hyperparameters()
-            real = self._real_dtype()
+            real = self.real_dtype
             self._check_precision(real)
             engine = importlib.import_module(f"paralesn.engines.{ENGINES[self.engine]}")
             where = {} if self.device is None else {"device": self.device}
@@ -338,7 +345,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 real=real,
                 state=np.result_type(real, 1j if self.layers_[0].parts == 2 else 1.0),
                 widths=tuple(layer.units for layer in self.layers_),
-                outputs=self._n_features_out,
+                outputs=self.n_features_out_,
             )
         return plan
 
@@ -348,7 +355,9 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return data
 
     def _convert(self, X: Any, n_features: Any, first_step: int, allow_ended: bool) -> Series:
-        call = (self._real_dtype(), n_features, type(self).__name__, "X", first_step, allow_ended)
+        if isinstance(X, Series):
+            return X.require(self.real_dtype, n_features, type(self).__name__)
+        call = (self.real_dtype, n_features, type(self).__name__, "X", first_step, allow_ended)
         if self.engine == "torch" and tensors.are_tensors(X):
             return tensors.read(X, *call, device=self.device)
         return series.read(X, *call)
@@ -359,7 +368,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _run(self, data: Series, state: State | Sequence[np.ndarray] | None) -> tuple[Any, State]:
         plan = self._plan()
         if tensors.is_tensor(data.rows):
-            return tensors.run(plan, data, state, self._origin)
+            return tensors.run(plan, data, state, self.fingerprint_)
         before = self._start(plan, state, data.lengths.size, data.kind)
         out = plan.engine.empty((data.rows.shape[0], plan.outputs), plan.real)
         first = data.starts()
@@ -383,9 +392,11 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         kind: str,
     ) -> tuple[np.ndarray, ...]:
         """The states to start from as one (count, units) array per layer."""
-        return starts(state, self._origin, plan.widths, plan.state, count, kind == series.SINGLE)
+        return starts(
+            state, self.fingerprint_, plan.widths, plan.state, count, kind == series.SINGLE
+        )
 
-    def _close_loop(
+    def close_loop(
         self,
         inputs: np.ndarray,
         state: State,
@@ -402,4 +413,4 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _state(self, after: tuple[np.ndarray, ...], kind: str) -> State:
         if kind is series.SINGLE:
             after = tuple([h[0] for h in after])
-        return State(after, self._origin)
+        return State(after, self.fingerprint_)

@@ -61,7 +61,7 @@ class Stacked(Reservoir):
         if self.device is not None and self.engine != "torch":
             raise checks.fail("device", self.device, f"None with engine={self.engine!r}")
         checks.jobs(self.n_jobs)
-        self._real_dtype()
+        _ = self.real_dtype  # refuses other types
         given = self._given()
         if given is not None:
             self._check_given(given)

@@ -113,7 +113,7 @@ def memory_capacity(
     (9.9, 10)
     """
     drawn = _drawn(reservoir)
-    columns = int(drawn._n_features_out)
+    columns = int(drawn.n_features_out_)
     delays = checks.integer("delays", 2 * columns if delays is None else delays, 1)
     steps = checks.integer("steps", max(10_000, 20 * columns) if steps is None else steps, 4)
     washout = checks.integer("washout", washout, 0)
@@ -177,7 +177,7 @@ def kernel_quality(
     True
     """
     drawn = _drawn(reservoir)
-    columns = int(drawn._n_features_out)
+    columns = int(drawn.n_features_out_)
     streams = checks.integer("streams", columns if streams is None else streams, 1)
     steps = checks.integer("steps", steps, 1)
     jitter = checks.number("jitter", jitter, 0.0)

@@ -27,7 +27,7 @@ def roll(
     pending : (batch, 1 + horizon, width), the newest observations
     known : (batch, whole horizons, known), what is known of the steps to come
     """
-    state = State(layers, reservoir._origin)
+    state = State(layers, reservoir.fingerprint_)
     if rows.horizon == 1 and isinstance(readout, Ridge):
         return _closed_loop(rows, reservoir, readout, state, pending, known, steps)
     pieces = []
@@ -60,5 +60,5 @@ def _closed_loop(
     intercept = np.asarray(readout.intercept_).reshape(width)
     # Where changes are read, the change predicted is what is fed back.
     difference = rows.difference and not rows.changes
-    found = reservoir._close_loop(inputs, state, weights, intercept, difference).transpose(1, 0, 2)
+    found = reservoir.close_loop(inputs, state, weights, intercept, difference).transpose(1, 0, 2)
     return pending[:, -1:] + found.cumsum(axis=1) if rows.changes else found

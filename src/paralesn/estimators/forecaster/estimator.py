@@ -325,7 +325,7 @@ class ReservoirForecaster(BaseEstimator):
             every=int(self.every),
             scaling=None if self._scaling is None else scaling.Scaling(**self._scaling),
             names=self._names,
-            dtype=self.reservoir_._real_dtype() if hasattr(self, "reservoir_") else np.dtype(float),
+            dtype=self.reservoir_.real_dtype if hasattr(self, "reservoir_") else np.dtype(float),
         )
 
     def _run(
@@ -337,7 +337,7 @@ class ReservoirForecaster(BaseEstimator):
         """
         count, total, _ = inputs.shape
         outputs = self._rows.width * (1 if self.only_last_ else self.horizon_)
-        size = max(1, _VALUES // (count * (outputs + self.reservoir_._n_features_out)))
+        size = max(1, _VALUES // (count * (outputs + self.reservoir_.n_features_out_)))
         first = 0
         for last in sorted({*(s for s in stops if s < total), *range(size, total, size), total}):
             z, state = self.reservoir_.run(inputs[:, first:last], state)
@@ -380,7 +380,7 @@ class ReservoirForecaster(BaseEstimator):
             and {self._difference, self.only_last_, *flags} <= {True, False}
             and isinstance(self.horizon_, int) and isinstance(self._position, int)
             and self._names.keys() == {"y", "X"}
-            and self.state_.origin == self.reservoir_._origin
+            and self.state_.origin == self.reservoir_.fingerprint_
             and self._pending.shape == (self.horizon_ + 1, d) and np.isfinite(self._pending).all()
         )  # fmt: skip
         if not right:
