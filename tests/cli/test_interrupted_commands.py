@@ -73,11 +73,11 @@ def test_a_killed_stream_goes_on_from_a_state_it_had(forecaster, tmp_path):
 INTERRUPTED = """
 import sys
 from paralesn.workflows import tune
-judge = tuning.backtest
+judge = tune.backtest
 def backtest(*arguments):
     print("a trial begins", flush=True)
     return judge(*arguments)
-tuning.backtest = backtest
+tune.backtest = backtest
 from paralesn.cli import main
 main()
 """

@@ -17,10 +17,10 @@ from paralesn.datasets import (
     mackey_glass,
     memcap,
     metrics,
+    narma,
     sinmem,
     stratified_split,
 )
-from paralesn.datasets.generated import narma
 from paralesn.datasets.seeds import stream
 
 GENERATED = [

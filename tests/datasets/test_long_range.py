@@ -12,8 +12,14 @@ from scipy import ndimage
 
 import needs
 from paralesn import datasets
-from paralesn.datasets import DamagedFileError, MissingFileError, load_cifar, load_imdb
-from paralesn.datasets.generated import listops, pathfinder
+from paralesn.datasets import (
+    DamagedFileError,
+    MissingFileError,
+    listops,
+    load_cifar,
+    load_imdb,
+    pathfinder,
+)
 from paralesn.datasets.generated.listops import TOKENS
 from paralesn.datasets.storage import find as files
 from paralesn.datasets.storage import prepared
@@ -203,7 +209,7 @@ def test_without_a_cache_it_is_made_each_time(monkeypatch):
 
 def test_generated_sets_are_named_and_kept(folder, monkeypatch):
     for name in ("listops", "pathfinder"):
-        module = __import__(f"paralesn.datasets.{name}", fromlist=["SIZES"])
+        module = __import__(f"paralesn.datasets.generated.{name}", fromlist=["SIZES"])
         monkeypatch.setattr(module, "SIZES", {"train": 30, "test": 10})
         found = datasets.load(f"lra-{name}", seed=3)
         again = datasets.load(f"lra-{name}", seed=3)

@@ -9,8 +9,7 @@ from typer.testing import CliRunner
 import paralesn as pe
 from paralesn import datasets
 from paralesn.cli import app
-from paralesn.datasets import ClassificationDataset
-from paralesn.datasets.generated import listops
+from paralesn.datasets import ClassificationDataset, listops
 from paralesn.paper import catalogue, reproduce, runs, tables
 from paralesn.paper.protocols import lra, lra_table
 

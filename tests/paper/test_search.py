@@ -77,7 +77,7 @@ def test_what_cannot_be_computed_is_hopeless(monkeypatch):
     def fail(*_, **__):
         raise ValueError("states overflow")
 
-    monkeypatch.setattr(search.evaluate, "validate", fail)
+    monkeypatch.setattr(search.regression, "validate", fail)
     found = search.losses("narma10", "ESN", {"rho": 0.5}, (0.0, 1.0), 0)
     assert (found == found[0]).all()
     assert found[0] > 1e9

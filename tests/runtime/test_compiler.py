@@ -91,7 +91,7 @@ def test_the_stamp_decides(tmp_path):
     """The same function under another stamp is compiled anew."""
     env = {"NUMBA_CACHE_DIR": str(tmp_path)}
     python(PROGRAM, **env)
-    edited = "from paralesn.engines import compiler\ncompiler._STAMP = 'edited'\n" + PROGRAM
+    edited = "from paralesn.runtime import compiler\ncompiler._STAMP = 'edited'\n" + PROGRAM
     assert python(edited, **env)[1:] == ["1", "0"]
     assert python(edited, **env)[1:] == ["0", "1"]
 
