@@ -19,6 +19,7 @@ import numpy as np
 
 from benchmarks.timing import Report
 from paralesn import datasets
+from paralesn.files import save_figure
 
 THREADS = 2
 SETS = ("forda", "fordb", "starlightcurves")
@@ -122,7 +123,7 @@ def plot(found: dict[str, dict[str, dict[str, float]]]) -> Path:
         ax.grid(alpha=0.3)
     axes[0].set_ylabel("accuracy (%)")
     path = Path(os.environ.get("PARALESN_FIGURES", ".")) / "classifiers.png"
-    figure.savefig(path, dpi=120)
+    save_figure(figure, path)
     plt.close(figure)
     return path
 

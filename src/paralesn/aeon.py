@@ -9,14 +9,11 @@ import numpy as np
 
 from paralesn.estimators.classifier import ReservoirClassifier
 from paralesn.features.filter_bank import FilterBank
+from paralesn.files import require
 
-try:
-    from aeon.classification.base import BaseClassifier
-    from aeon.utils.validation import check_n_jobs
-except ImportError as error:
-    raise ImportError(
-        "paralesn.aeon needs aeon, which is not installed: pip install 'paralesn[aeon]'"
-    ) from error
+require("aeon", "aeon", purpose="paralesn.aeon")
+from aeon.classification.base import BaseClassifier  # noqa: E402
+from aeon.utils.validation import check_n_jobs  # noqa: E402
 
 
 class ParalESNClassifier(BaseClassifier):

@@ -9,7 +9,6 @@ a user had said it.
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -21,6 +20,7 @@ from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as write_tensors
 
 from paralesn.features.filter_bank import FilterBank
+from paralesn.files import replacing
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.layers.operators import OPERATORS
 from paralesn.layers.recurrent import RecurrentLayer
@@ -109,17 +109,10 @@ def save(model: Any, path: str | os.PathLike) -> None:
     body = json.dumps({"format": FORMAT, "model": _encode(model, arrays, "model")}, allow_nan=True)
     data = write_tensors(arrays, {"paralesn": body, "sha256": _checksum(body, arrays)})
     path = Path(path)
-    handle, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(unfinished, 0o666 & ~_umask())
-        os.replace(unfinished, path)
-    except BaseException:
-        Path(unfinished).unlink(missing_ok=True)
-        raise
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"path must be in an existing folder, got {str(path)!r}")
+    with replacing(path) as unfinished:
+        unfinished.write_bytes(data)
 
 
 def load(path: str | os.PathLike) -> Any:
@@ -144,12 +137,6 @@ def load(path: str | os.PathLike) -> Any:
         raise ValueError(f"{path} is not a model file of paralesn: {error}") from error
     except (RecursionError, OverflowError, MemoryError) as error:
         raise ValueError(f"{path} cannot be loaded: {type(error).__name__}") from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _header(data: bytes) -> dict[str, str]:

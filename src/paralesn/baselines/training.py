@@ -5,7 +5,6 @@ the number of the epoch alone; so a run that was killed goes on, bit for bit, as
 """
 
 import math
-import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from paralesn.files import replacing
 from paralesn.runtime.pytorch import torch
 
 
@@ -189,12 +189,8 @@ class _Run:
             "random": torch.get_rng_state(),
             "progress": progress,
         }
-        unfinished = self.path.with_name(f".{self.path.name}.part")
-        with unfinished.open("wb") as file:
-            torch.save(found, file)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(self.path)
+        with replacing(self.path) as unfinished:
+            torch.save(found, unfinished)
         self.saved = time.monotonic()
 
     # -- training --------------------------------------------------------------------------------

@@ -46,14 +46,7 @@ def inspect(
             if not hasattr(reservoir, "layers_"):
                 console.print("No picture: there is no drawn reservoir in this file.")
             else:
-                picture(console, plot, partial(_draw, plot_spectrum, reservoir))
-
-
-def _draw(draw: Any, reservoir: Any, path: Path) -> None:
-    try:
-        draw(reservoir, path)
-    except ImportError as error:
-        raise ModuleNotFoundError("matplotlib is missing") from error
+                picture(console, plot, partial(plot_spectrum, reservoir))
 
 
 def _contents(model: Any) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def _search(
         try:
             carry_out(studies, storage, budget, jobs, done)
         except ModuleNotFoundError as error:
-            console.print(f"{error}. Install it with: pip install 'paralesn\\[search]'")
+            console.print(str(error), markup=False, soft_wrap=True)
             raise typer.Exit(1) from None
     console.print(f"Studies: {storage}", markup=False, soft_wrap=True)
 

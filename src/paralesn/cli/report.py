@@ -35,7 +35,7 @@ def report(
     ranked = comparison.ranking(scores, MAIN)
     if ranked is not None and ranked.cliques is not None:
         draw = partial(comparison.draw, scores, MAIN)
-        picture(console, out / "critical-difference.png", draw, "aeon,plot")
+        picture(console, out / "critical-difference.png", draw)
     for section in made:
         if section.missing:
             say(console, f"Left out: {section.title}. {section.missing}")

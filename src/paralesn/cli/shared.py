@@ -68,14 +68,12 @@ def folder(out: Path, option: str = "--out") -> Path:
     return out
 
 
-def picture(
-    console: Console, path: Path, draw: Callable[[Path], None], extra: str = "plot"
-) -> bool:
-    """Draw a picture if what draws it is there, and say so; an `extra` installs that."""
+def picture(console: Console, path: Path, draw: Callable[[Path], object]) -> bool:
+    """Draw a picture if the packages for it are installed; otherwise say which are missing."""
     try:
         draw(path)
     except ModuleNotFoundError as error:
-        console.print(f"No picture: {error}. Install it with: pip install 'paralesn\\[{extra}]'")
+        console.print(f"No picture: {error}", markup=False, soft_wrap=True)
         return False
     console.print(f"Picture: {path}", soft_wrap=True)
     return True

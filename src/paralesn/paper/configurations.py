@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from paralesn.files import replacing
+from paralesn.files import save_text
 from paralesn.paper.catalogue import models, read, tasks
 from paralesn.paper.search import Tuned
 from paralesn.paper.spaces import SPACES
@@ -51,8 +51,7 @@ def write(path: Path, found: Iterable[Tuned]) -> None:
         for name, value in asdict(entries[key]).items():
             if name not in ("task", "model", "space"):
                 text += f"{name} = {_toml(value)}\n"
-    with replacing(path) as unfinished:
-        unfinished.write_text(text, encoding="utf-8")
+    save_text(text, path)
 
 
 def _toml(value: Any) -> str:

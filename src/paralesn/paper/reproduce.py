@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from paralesn.files import replacing
+from paralesn.files import save_json, save_text
 from paralesn.paper import configurations as tuned
 from paralesn.paper import runs, tables
 from paralesn.paper.catalogue import chosen, models, tasks
@@ -247,8 +247,7 @@ def _missing_runs(
 
 
 def _as_json(found: list[dict[str, Any]], path: Path) -> Path:
-    with replacing(path) as unfinished:
-        unfinished.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    save_json(found, path)
     return path
 
 
@@ -269,6 +268,5 @@ def write(cells: dict[tuple[str, str], tables.Cell], out: Path) -> list[Path]:
         ),
     }
     for name, text in contents.items():
-        with replacing(out / name) as unfinished:
-            unfinished.write_text(text, encoding="utf-8")
+        save_text(text, out / name)
     return [out / name for name in contents]

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.linalg import LinAlgError
 
+from paralesn.files import require
 from paralesn.paper import proposals, spaces, workers
 from paralesn.paper.catalogue import models, tasks, tasks_of
 from paralesn.paper.protocols import classification, regression, trained
@@ -72,7 +73,7 @@ class Tuned:
 
 def open_study(task: str, model: str, space: str, storage: str) -> "Study":
     """Open a study, or begin it. `storage` is a folder, or an Optuna storage URL."""
-    import optuna
+    optuna = require("optuna", "search", purpose="a search")
     from optuna.storages.journal import JournalFileBackend
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from paralesn.files import require
+
 # Parameters of MLP that `train` takes.
 SETTINGS = (
     "learning_rate", "schedule", "weight_decay", "dropout", "input_dropout",
@@ -46,13 +48,7 @@ class Trained(NamedTuple):
 
 def require_torch() -> Any:
     """Import PyTorch, or say how to get it."""
-    try:
-        import torch
-    except ImportError as error:
-        raise ModuleNotFoundError(
-            "MLP needs PyTorch; install it with: pip install 'paralesn[torch]'", name="torch"
-        ) from error
-    return torch
+    return require("torch", "torch", purpose="MLP")
 
 
 def find_device(name: str | None) -> Any:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from paralesn import __version__
-from paralesn.files import replacing
+from paralesn.files import save_text
 from paralesn.paper.tables import Cell
 from paralesn.report.chosen import table_cells
 from paralesn.report.page import page
@@ -35,8 +35,7 @@ def write(found: Findings, made: list[Section], out: Path) -> Path:
         made,
         f"Made by paralesn {__version__} on {date.today():%d %B %Y}, from records alone.",
     )
-    with replacing(out / NAME) as unfinished:
-        unfinished.write_text(text, encoding="utf-8")
+    save_text(text, out / NAME)
     return out / NAME
 
 

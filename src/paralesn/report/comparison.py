@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import friedmanchisquare, rankdata, wilcoxon
 
-from paralesn.files import save_figure
+from paralesn.files import require, save_figure
 from paralesn.paper.catalogue import tasks
 
 LEVEL = 0.05
@@ -157,9 +157,8 @@ def as_data(one: TradeOff | Ranking | None) -> dict[str, Any] | None:
 
 def draw(scores: Table, wanted: Sequence[str], path: Path) -> None:
     """Have aeon draw the critical-difference diagram, as PNG."""
-    import matplotlib
-
-    matplotlib.use("Agg")
+    require("aeon", "aeon,plot", purpose="the diagram")
+    require("matplotlib", "aeon,plot", purpose="the diagram").use("Agg")
     from aeon.visualisation import plot_critical_difference
     from matplotlib import pyplot as plt
 

@@ -2,12 +2,10 @@
 
 from typing import Any
 
-try:
-    import torch
-except ImportError as error:
-    raise ModuleNotFoundError(
-        "this needs PyTorch; install it with: pip install 'paralesn[torch]'", name="torch"
-    ) from error
+from paralesn.files import require
+
+require("torch", "torch")
+import torch  # noqa: E402  (after the check that there is one)
 
 __all__ = ["find_device", "torch"]
 

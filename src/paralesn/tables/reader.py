@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn.files import opened
+from paralesn.files import opened, require
 
 _SEPARATORS = ",;\t|"
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+(?:[. ]\d{3})*,\d+\s*")
@@ -79,18 +79,10 @@ def is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def require(name: str, wanted: str) -> None:
-    """Raise for a package that is not there, saying how to get it."""
-    from importlib.util import find_spec
-
-    if find_spec(name) is None:
-        raise ModuleNotFoundError(f"{wanted} needs {name}: pip install 'paralesn[tables]'")
-
-
 def column_names(path: Path) -> list[str]:
     """Names of the columns of a table."""
     if is_parquet(path):
-        require("pyarrow", "reading Parquet")
+        require("pyarrow", "tables", purpose="reading Parquet")
         from pyarrow import parquet
 
         return [str(name) for name in parquet.read_schema(path).names]
@@ -109,7 +101,7 @@ def check_columns(path: Path, names: Sequence[str], wanted: Sequence[str], optio
 
 def read_table(path: Path, columns: Sequence[str] | None = None) -> Table:
     """Read a table: the columns named, which must be there, or all whose names are their own."""
-    require("pandas", "reading tables")
+    require("pandas", "tables", purpose="reading tables")
     names = column_names(path)
     wanted = [name for name in names if names.count(name) == 1]
     if columns is not None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paralesn.files import require, save_figure
 from paralesn.theory.contraction import spectrum
 from paralesn.theory.echo import layers_of
 
@@ -118,10 +119,9 @@ def plot_memory(capacity: "MemoryCapacity", path: Any = None) -> "Figure":
 
 def _figure(width: float, height: float) -> "tuple[Figure, Axes]":
     """A figure of its own: no backend, nothing global."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("plots need matplotlib: pip install 'paralesn[plot]'") from error
+    require("matplotlib", "plot", purpose="a plot")
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.add_subplot()
     axes.spines[["top", "right"]].set_visible(False)
@@ -147,10 +147,5 @@ def _finished(figure: "Figure", path: Any) -> "Figure":
     """Write to a file aside and rename, so an interruption leaves what was there before."""
     if path is not None:
         path = Path(path)
-        unfinished = path.with_name(f".{path.name}.part")
-        try:
-            figure.savefig(unfinished, dpi=120, format=path.suffix.lstrip(".") or "png")
-            unfinished.replace(path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        save_figure(figure, path, path.suffix.lstrip(".") or "png")
     return figure

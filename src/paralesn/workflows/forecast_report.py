@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from paralesn.files import replacing, save_figure
+from paralesn.files import replacing, require, save_figure
 from paralesn.tables.clock import written
 from paralesn.tables.observations import Observed
 from paralesn.workflows.backtest import MODEL
@@ -127,6 +127,7 @@ def write_csv(path: Path, observed: Observed, made: Made) -> None:
 
 def plot(path: Path, observed: Observed, made: Made, wanted: Wanted) -> None:
     """Draw the end of the series, the forecast, and what the tested model said of the end."""
+    require("matplotlib", "plot", purpose="a picture")
     from matplotlib.figure import Figure
 
     h = len(made.values)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from paralesn.files import save_figure
+from paralesn.files import require, save_figure
 from paralesn.paper.studies.complexity import (
     BY_LENGTH,
     BY_SIZE,
@@ -25,9 +25,7 @@ MARKERS = {"ESN": "s", "SCR": "^", "StructuredRC": "D", "ParalESN": "o"}
 
 def plot(record: dict[str, Any], path: Path) -> None:
     """Save time by length, time per step by size, and memory by size, side by side."""
-    import matplotlib
-
-    matplotlib.use("Agg")
+    require("matplotlib", "plot", purpose="a picture").use("Agg")
     from matplotlib import pyplot as plt
 
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(14, 4.8), layout="constrained")

@@ -14,7 +14,7 @@ from paralesn.estimators.classifier import ReservoirClassifier
 from paralesn.estimators.forecaster.estimator import ReservoirForecaster
 from paralesn.estimators.forecaster.intervals import Forecast
 from paralesn.estimators.regressor import ReservoirRegressor
-from paralesn.files import save_figure
+from paralesn.files import require, save_figure
 from paralesn.reservoirs.esn import ESN
 from paralesn.reservoirs.paralesn import ParalESN
 
@@ -112,9 +112,7 @@ def _classify(seed: int, count: int = 200, steps: int = 150) -> float:
 
 def plot(result: Demonstration, path: Path, shown: int = 600) -> None:
     """Save a picture of the regression, its errors, and the forecast."""
-    import matplotlib
-
-    matplotlib.use("Agg")
+    require("matplotlib", "plot", purpose="a picture").use("Agg")
     from matplotlib import pyplot as plt
 
     figure, (above, middle, below) = plt.subplots(

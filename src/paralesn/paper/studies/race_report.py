@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.table import Table
 
-from paralesn.files import save_figure
+from paralesn.files import require, save_figure
 from paralesn.paper.records import Record
 from paralesn.paper.studies.race import OURS
 
@@ -62,9 +62,7 @@ def _shown(seconds: float | None) -> str:
 
 def plot(found: Sequence[Record], path: Path) -> None:
     """Save validation accuracy against seconds, a panel for each task."""
-    import matplotlib
-
-    matplotlib.use("Agg")
+    require("matplotlib", "plot", purpose="a picture").use("Agg")
     from matplotlib import pyplot as plt
 
     tasks = list(dict.fromkeys(record["task"] for record in found))

@@ -33,7 +33,7 @@ import numpy as np
 from rich.table import Table
 from scipy.signal import lfilter
 
-from paralesn.files import machine, save_figure, save_json, versions
+from paralesn.files import machine, require, save_figure, save_json, versions
 from paralesn.readouts.mlp import MLP
 from paralesn.readouts.mlp_training import require_torch
 from paralesn.readouts.ridge import Ridge
@@ -204,9 +204,7 @@ def verdict(curves: dict[str, dict[int, float]]) -> str:
 
 def plot(record: dict[str, Any], path: Path) -> None:
     """Save a picture of the errors by size, all seeds and their medians."""
-    import matplotlib
-
-    matplotlib.use("Agg")
+    require("matplotlib", "plot", purpose="a picture").use("Agg")
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(7, 4.8), layout="constrained")
