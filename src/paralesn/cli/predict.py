@@ -14,9 +14,7 @@ from paralesn.cli.classify import (
     Label,
     Value,
     columns_of,
-    judged,
-    predicted,
-    rows_of,
+    judgement,
 )
 from paralesn.cli.forecast import Duplicates, Gaps, Missing, TimeFormat, choices_of
 from paralesn.cli.shared import (
@@ -111,13 +109,14 @@ def _write(file: Any, rows: Rows) -> None:
 def _classes(fitted: Any, data: Path, columns: Any, missing: str) -> tuple[Rows, dict[str, Any]]:
     """Labels of series."""
     from paralesn.tables.cases import read_cases
+    from paralesn.workflows.classify import evaluate, predict_labels, prediction_columns
 
     cases = read_cases(data, columns, missing)
-    found = predicted(fitted, cases)
-    more = judged(fitted, cases, found)
+    predictions = predict_labels(fitted, cases)
+    more = judgement(len(predictions), evaluate(fitted, cases, predictions))
     if "accuracy" in more:
         more["said"] = [f"Accuracy on {more['cases']} cases: {more['accuracy']:.1%}"]
-    return rows_of(cases, found), more
+    return prediction_columns(cases, predictions), more
 
 
 def _values(fitted: Any, data: Path, time: str | None, choices: Any, follow: bool) -> Rows:
