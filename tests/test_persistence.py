@@ -4,16 +4,18 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import make_dataclass
 
 import numpy as np
 import pandas as pd
 import pytest
 from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as write_tensors
+from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LinearRegression
 
 import paralesn as pe
-from paralesn import persistence
+from paralesn.persistence import model_file
 
 X = np.random.default_rng(3).normal(size=(300, 2))
 Y = np.roll(X, 1, axis=0)
@@ -148,34 +150,51 @@ def forged(model, tmp_path, change, change_arrays=None):
     path = tmp_path / "forged"
     pe.save(model, path)
     data = path.read_bytes()
-    arrays, content = read_tensors(data), json.loads(persistence._header(data)["paralesn"])
+    arrays, content = read_tensors(data), json.loads(model_file.read_header(data)["paralesn"])
     change(content)
     (change_arrays or (lambda arrays: None))(arrays)
     body = json.dumps(content)
-    header = {"paralesn": body, "sha256": persistence._checksum(body, arrays)}
+    header = {"paralesn": body, "sha256": model_file.checksum(body, arrays)}
     path.write_bytes(write_tensors(arrays, header))
     return path
 
 
 HOSTILE = {
+    "older format": (
+        lambda c: (c.update(format=1), c.pop("version")),
+        None,
+        "format 1 is older than 2.*an early paralesn wrote it; fit the model again and save it",
+    ),
     "newer format": (lambda c: c.update(format=99), None, "format 99 is newer"),
     "no format": (lambda c: c.pop("format"), None, "not a model file"),
     "unknown class": (lambda c: c["model"].update(object="Popen"), None, "not a model file"),
     "wrong class": (lambda c: c["model"].update(object="Ridge"), None, "cannot be loaded"),
+    "wrong state": (
+        lambda c: c["model"]["content"].update(
+            fitted={"object": "State", "content": {"layers": {"tuple": []}, "origin": ""}}
+        ),
+        None,
+        "fitted_ of ParalESN must be a Drawn, got State",
+    ),
+    "state of no class": (
+        lambda c: c["model"]["content"].update(fitted=3),
+        None,
+        "fitted_ of ParalESN must be a Drawn, got int",
+    ),
     "unknown parameter": (
-        lambda c: c["model"]["parts"]["parameters"]["dict"].update(evil=1),
+        lambda c: c["model"]["content"]["parameters"]["dict"].update(evil=1),
         None,
         "evil",
     ),
     "wrong parameter": (
-        lambda c: c["model"]["parts"]["parameters"]["dict"].update(units="x"),
+        lambda c: c["model"]["content"]["parameters"]["dict"].update(units="x"),
         None,
         "units must be",
     ),
     "unknown attribute": (
-        lambda c: c["model"]["parts"]["learnt"]["dict"].update(run="x"),
+        lambda c: c["model"]["content"]["fitted"]["content"].update(run="x"),
         None,
-        "does not learn 'run'",
+        "unexpected keyword argument 'run'",
     ),
     "missing array": (lambda c: None, lambda a: a.pop(sorted(a)[0]), "not a model file"),
     "shorter array": (
@@ -194,9 +213,11 @@ HOSTILE = {
         "must be finite",
     ),
     "wrong features": (
-        lambda c: c["model"]["parts"]["learnt"]["dict"].update(n_features_in_=9),
+        lambda c: c["model"]["content"]["fitted"]["content"].update(
+            feature_names={"names": ["a", "b", "c"]}
+        ),
         None,
-        "n_features_in_ must be 2",
+        "feature_names_in_ must be 2 names",
     ),
     "nonsense": (lambda c: c.update(model={"sum": 3}), None, "not a model file"),
     "two things": (lambda c: c.update(model={"list": [], "dict": {}}), None, "not a model file"),
@@ -213,9 +234,9 @@ def test_forged_files_are_refused(name, tmp_path):
 
 def test_a_file_nested_without_end_is_refused(tmp_path):
     deep = '{"list": [' * 100_000 + "1" + "]}" * 100_000
-    for model in (deep, '{"object": "ParalESN", "parts": ' + deep + "}"):
-        body = '{"format": 1, "model": ' + model + "}"
-        header = {"paralesn": body, "sha256": persistence._checksum(body, {})}
+    for model in (deep, '{"object": "ParalESN", "content": ' + deep + "}"):
+        body = '{"format": 2, "model": ' + model + "}"
+        header = {"paralesn": body, "sha256": model_file.checksum(body, {})}
         (tmp_path / "deep").write_bytes(write_tensors({}, header))
         with pytest.raises(ValueError, match=r"deep cannot be loaded|is not a model file"):
             pe.load(tmp_path / "deep")
@@ -229,7 +250,7 @@ def test_forged_readouts_are_refused(tmp_path):
 
     with pytest.raises(ValueError, match="do not fit together"):
         pe.load(forged(MODELS["ridge"], tmp_path, lambda c: None, smaller))
-    learnt = lambda c: c["model"]["parts"]["learnt"]["dict"]  # noqa: E731
+    learnt = lambda c: c["model"]["content"]["learnt"]["dict"]  # noqa: E731
     with pytest.raises(ValueError, match="must hold a reservoir and a readout"):
         pe.load(forged(MODELS["regressor"], tmp_path, lambda c: learnt(c).update(readout_=1)))
     with pytest.raises(ValueError, match="does not belong to the reservoir"):
@@ -237,6 +258,36 @@ def test_forged_readouts_are_refused(tmp_path):
             forged(
                 MODELS["regressor"],
                 tmp_path,
-                lambda c: learnt(c)["state_"]["parts"].update(origin="somewhere"),
+                lambda c: learnt(c)["state_"]["content"].update(origin="somewhere"),
             )
         )
+
+
+def test_an_undrawn_reservoir_keeps_its_given_layers(tmp_path):
+    fresh = clone(MODELS["given"])
+    pe.save(fresh, tmp_path / "model")
+    np.testing.assert_array_equal(
+        pe.load(tmp_path / "model").run(X)[0], MODELS["given"].run(X)[0], strict=True
+    )
+
+
+def test_only_whole_classes_of_their_own_names_are_registered():
+    with pytest.raises(
+        TypeError, match=r"frozen dataclass or a class with .*get_params, got Plain"
+    ):
+        pe.register(type("Plain", (), {}))
+    with pytest.raises(TypeError, match="must decorate a class, got 3"):
+        pe.register(3)
+    with pytest.raises(TypeError, match="must decorate a frozen dataclass, got Loose"):
+        pe.register(make_dataclass("Loose", ["values"]))
+    with pytest.raises(TypeError, match="Bare must annotate fitted_ with the frozen dataclass"):
+        pe.register(type("Bare", (BaseEstimator,), {}))
+    with pytest.raises(ValueError, match=r"paralesn\.layers\.state\.State is registered"):
+        pe.register(make_dataclass("State", ["layers"], frozen=True))
+    assert pe.register(pe.State) is pe.State  # again, as a cell of a notebook would
+
+
+def test_what_a_parameter_cannot_be(tmp_path):
+    for value in (LinearRegression, object(), np.datetime64("2020"), {1, 2}):
+        with pytest.raises(TypeError, match=r"model\.parameters\.units .*cannot be saved"):
+            pe.save(pe.ParalESN(units=value), tmp_path / "model")

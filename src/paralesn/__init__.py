@@ -12,7 +12,7 @@ from paralesn.layers import operators
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.layers.recurrent import RecurrentLayer
 from paralesn.layers.state import State
-from paralesn.persistence import load, save
+from paralesn.persistence import load, register, save
 from paralesn.readouts.dual_ridge import DualRidge
 from paralesn.readouts.mlp import MLP
 from paralesn.readouts.ridge import Ridge
@@ -42,6 +42,7 @@ __all__ = [
     "__version__",
     "load",
     "operators",
+    "register",
     "save",
     "theory",
 ]

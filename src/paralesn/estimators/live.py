@@ -14,6 +14,7 @@ from paralesn.persistence import register
 from paralesn.readouts.ridge import Ridge
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class Standing:
     """Where a model on live data stands.
@@ -35,6 +36,15 @@ class Standing:
     newest: np.ndarray
     lines: int = 0
     model: str = ""
+
+    def __post_init__(self) -> None:
+        right = (
+            (self.state is None or isinstance(self.state, State))
+            and isinstance(self.newest, np.ndarray) and np.isfinite(self.newest).all()
+            and isinstance(self.lines, int) and self.lines >= 0 and isinstance(self.model, str)
+        )  # fmt: skip
+        if not right:
+            raise ValueError("the parts of a Standing do not fit together")
 
 
 class _Linear(NamedTuple):
@@ -148,25 +158,3 @@ def reading(model: ReservoirForecaster, y: np.ndarray, X: np.ndarray | None) -> 
     layers = tuple(np.zeros_like(part) for part in model.state_.layers)
     found.state_ = State(layers, model.state_.origin)
     return found.update(y[h:], None if X is None else X[h:])
-
-
-def _parts(found: Standing) -> dict[str, Any]:
-    return {
-        "state": found.state, "newest": found.newest, "lines": found.lines, "model": found.model,
-    }  # fmt: skip
-
-
-def _make(found: dict[str, Any]) -> Standing:
-    standing = Standing(**found)
-    state, newest, lines = standing.state, standing.newest, standing.lines
-    right = (
-        (state is None or isinstance(state, State))
-        and isinstance(newest, np.ndarray) and np.isfinite(newest).all()
-        and isinstance(lines, int) and lines >= 0 and isinstance(standing.model, str)
-    )  # fmt: skip
-    if not right:
-        raise ValueError("the parts of a Standing do not fit together")
-    return standing
-
-
-register(Standing, _parts, _make)

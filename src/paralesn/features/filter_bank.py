@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from paralesn import checks, series
+from paralesn.persistence import register_estimator
 
 _TAPS, _RUN, _CHUNK, _KINDS = 3, 16, 64, 3  # as in engines.filters, which is slow to import
 _CHANNELS = 9  # of a combination, at most
@@ -338,3 +339,6 @@ def _spread(X: Any, channels: int) -> np.ndarray:
         squares = squares + (shifted**2).sum(axis=0)
     spread = np.sqrt(np.maximum(squares / count - (total / count) ** 2, 0.0)) * unit
     return np.where(spread > 0, spread, 1.0)
+
+
+register_estimator(FilterBank, FilterBank.LEARNT, FilterBank._check_learnt)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from paralesn import checks
+from paralesn.persistence import register
 
 LONGEST_KERNEL = 63  # what a slice of units and its halo leave room for
 
@@ -18,6 +19,7 @@ OF_A_LAYER = (
 PHASES = ("random", "even")
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class DiagonalLayer:
     """Drawn arrays of one layer; its recurrence is ``h = eigenvalues h + tau (w_in x + bias)``.

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.linalg import hadamard
 
 from paralesn import checks
+from paralesn.persistence import register
 
 
 def _freeze(instance: Any, **types: Any) -> None:
@@ -17,6 +18,7 @@ def _freeze(instance: Any, **types: Any) -> None:
         object.__setattr__(instance, name, array)
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class Dense:
     """Any matrix (N, N)."""
@@ -42,6 +44,7 @@ class Dense:
         return self.matrix
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class Sparse:
     """A matrix with the same number K of entries in every row.
@@ -79,6 +82,7 @@ class Sparse:
         return matrix
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class Cycle:
     """A ring with one weight: unit i reads unit i - 1, the first one the last."""
@@ -97,6 +101,7 @@ class Cycle:
         return self.weight * np.roll(np.eye(self.units), 1, axis=0)
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class Hadamard:
     """``scale (H D_1) (H D_2) (H D_3)``, H an orthonormal Hadamard matrix, D diagonals of signs.
@@ -131,6 +136,7 @@ class Hadamard:
         return self.scale * (first @ second @ third)[: self.units, : self.units]
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class Identity:
     """The identity times a number."""

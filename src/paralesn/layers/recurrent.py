@@ -7,8 +7,10 @@ import numpy as np
 
 from paralesn import checks
 from paralesn.layers.operators import Operator, check_operator
+from paralesn.persistence import register
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class RecurrentLayer:
     """Drawn arrays of one layer; ``h = branch h + gain f(recurrent h + w_in x + bias)``.

@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from paralesn.persistence import register
 
+
+@register
 @dataclass(frozen=True, eq=False, slots=True)
 class State:
     """The states a run ended in, one array per layer; hand it to the next call to go on.
@@ -23,6 +26,13 @@ class State:
 
     layers: tuple[np.ndarray, ...]
     origin: str
+
+    def __post_init__(self) -> None:
+        if type(self.layers) is not tuple or not isinstance(self.origin, str):
+            raise TypeError(
+                "a State must hold a tuple of one array per layer and a fingerprint, got "
+                f"{type(self.layers).__name__} and {self.origin!r}"
+            )
 
 
 def starts(

@@ -13,6 +13,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from paralesn.persistence import register_estimator
 from paralesn.readouts import leave_one_out
 from paralesn.readouts.rollback import unharmed
 from paralesn.readouts.solve import check_alphas
@@ -263,3 +264,6 @@ def _centred(
     root = np.sqrt(weight)[:, None]
     Z *= root.astype(X.dtype)
     return Z, (Y - y_mean) * root, weight / weight.sum()
+
+
+register_estimator(DualRidge, DualRidge.LEARNT, DualRidge._check_learnt)

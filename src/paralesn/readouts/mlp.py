@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from paralesn.persistence import register_estimator
 from paralesn.readouts import mlp_training
 from paralesn.readouts.numbers import check_number, check_whole
 from paralesn.readouts.rollback import unharmed
@@ -383,3 +384,6 @@ class MLP(BaseEstimator):
 def _fits(array: Any, shape: tuple[int, ...], dtype: Any) -> bool:
     right = isinstance(array, np.ndarray) and (array.shape, array.dtype) == (shape, dtype)
     return right and bool(np.isfinite(array).all())
+
+
+register_estimator(MLP, MLP.LEARNT, MLP._check_learnt)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from paralesn.persistence import register_estimator
 from paralesn.readouts import triangular
 from paralesn.readouts import validation as judging
 from paralesn.readouts.rollback import unharmed
@@ -394,3 +395,6 @@ class Ridge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
 
 _FLOATS = (np.float64, np.float32)
+
+
+register_estimator(Ridge, Ridge.LEARNT, Ridge._check_learnt)

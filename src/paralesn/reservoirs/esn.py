@@ -7,12 +7,14 @@ import numpy as np
 
 from paralesn import checks
 from paralesn.layers.operators import Identity, Operator
+from paralesn.persistence import register
 from paralesn.reservoirs.drawing import draw_matrix, draw_orthogonal
 from paralesn.reservoirs.recurrence import Recurrent, check_leak, check_scales
 
 ORTHOGONAL = ("random", "cyclic", "identity")
 
 
+@register
 class ESN(Recurrent):
     r"""Echo state network, leaky, shallow or deep.
 
@@ -129,6 +131,7 @@ class ESN(Recurrent):
         return matrix, Identity(width, 1.0 - hyper["tau"]), hyper["tau"]
 
 
+@register
 class ResESN(Recurrent):
     r"""Residual echo state network: an orthogonal branch carries the state along in time.
 

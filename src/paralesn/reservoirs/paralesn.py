@@ -15,11 +15,13 @@ from paralesn.layers.diagonal import (
     draw_layer,
 )
 from paralesn.layers.state import State
+from paralesn.persistence import register
 from paralesn.reservoirs import tokens
 from paralesn.reservoirs.stacked import Stacked
 from paralesn.series import Series
 
 
+@register
 class ParalESN(Stacked):
     r"""Parallel echo state network: untrained, diagonal, linear, then mixed by a convolution.
 

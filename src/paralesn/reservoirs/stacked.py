@@ -2,12 +2,24 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from paralesn import checks
+from paralesn.persistence import register
 from paralesn.reservoirs.base import ENGINES, Reservoir
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """What a reservoir holds once it is drawn, or made from given layers."""
+
+    layers: tuple[Any, ...]
+    feature_names: np.ndarray | None
+    given: bool
 
 
 class Stacked(Reservoir):
@@ -106,18 +118,29 @@ class Stacked(Reservoir):
             below = width
         return tuple(drawn)
 
-    # What a saved model holds besides its parameters.
-    LEARNT = ("layers_", "n_features_in_", "feature_names_in_", "_given_layers")
+    @property
+    def fitted_(self) -> Drawn:
+        """The layers with the names of the features: all that a file holds besides parameters."""
+        given = self._given()
+        layers = getattr(self, "layers_", given)
+        if layers is None:
+            raise AttributeError(f"this {type(self).__name__} was not drawn yet")
+        return Drawn(layers, getattr(self, "feature_names_in_", None), given is not None)
 
-    def _check_learnt(self) -> None:
-        """Check what a file said was drawn, and derive the rest from it."""
+    @fitted_.setter
+    def fitted_(self, drawn: Drawn) -> None:
+        """Check layers from a file as given ones are, and derive the rest from them."""
+        layers = self._checked(drawn.layers)
+        if drawn.given:
+            self._given_layers = layers
         self._check_hyperparameters()
-        self.layers_ = self._checked(self.layers_)
-        if self._given() is not None:
-            self._given_layers = self.layers_
-        features = _reads(self.layers_[0])
-        if self.n_features_in_ != features:
-            raise checks.fail("n_features_in_", self.n_features_in_, str(features))
+        self.layers_, self.n_features_in_ = layers, _reads(layers[0])
+        if drawn.feature_names is not None:
+            if np.shape(drawn.feature_names) != (self.n_features_in_,):
+                raise checks.fail(
+                    "feature_names_in_", drawn.feature_names, f"{self.n_features_in_} names"
+                )
+            self.feature_names_in_ = drawn.feature_names
         self._settle()
 
     # -- from given arrays -----------------------------------------------------------------------

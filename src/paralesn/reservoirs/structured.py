@@ -7,10 +7,12 @@ import numpy as np
 
 from paralesn import checks
 from paralesn.layers.operators import Cycle, Identity, Operator
+from paralesn.persistence import register
 from paralesn.reservoirs.drawing import draw_hadamard
 from paralesn.reservoirs.recurrence import Recurrent, check_leak, check_scales
 
 
+@register
 class SCR(Recurrent):
     r"""Simple cycle reservoir: one weight on a ring, input weights of one size and random signs.
 
@@ -120,6 +122,7 @@ class SCR(Recurrent):
         return cycle, Identity(width, 1.0 - hyper["tau"]), hyper["tau"]
 
 
+@register
 class StructuredRC(Recurrent):
     r"""Structured reservoir: random signs and Hadamard transforms in place of a random matrix.
 

@@ -1,7 +1,7 @@
 """Intervals around forecasts, from the errors of forecasts into data held out of training."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, floor
 from typing import Any, NamedTuple
@@ -26,6 +26,7 @@ class Forecast(NamedTuple):
     upper: np.ndarray
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class Calibration:
     """What it takes to forecast again from places in the held-out part of the training series.
@@ -130,10 +131,3 @@ def bounds(residuals: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]
         lower.append(errors[rank - 1])
         upper.append(errors[n - rank])
     return np.array(lower), np.array(upper)
-
-
-def _parts(found: Calibration) -> dict[str, Any]:
-    return {field.name: getattr(found, field.name) for field in fields(Calibration)}
-
-
-register(Calibration, _parts, lambda found: Calibration(**found))

@@ -1,0 +1,10 @@
+"""Save and load models: one file, no pickle, nothing executed.
+
+`register` enters a class into the registry of what may be saved; every class of the package that
+can be saved decorates itself with it, and users' own classes may do the same.
+"""
+
+from paralesn.persistence.model_file import load, save
+from paralesn.persistence.registry import register, register_estimator
+
+__all__ = ["load", "register", "register_estimator", "save"]

@@ -1,0 +1,123 @@
+"""Files of models, in the safetensors format.
+
+Arrays lie in the file as they are; everything else is JSON in its header, with the number of the
+format, the version of the package that wrote it, and a checksum over all of it. Only registered
+classes are ever made, and what a file says of them is checked by the code that checks what is
+constructed.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load as read_tensors
+from safetensors.numpy import save as write_tensors
+
+from paralesn.files import replacing
+from paralesn.persistence.encoding import decode, encode
+from paralesn.persistence.registry import entry_of, names_of_models
+
+FORMAT = 2
+
+
+def save(model: Any, path: str | os.PathLike) -> None:
+    """Write a model, fitted or not, to exactly `path`.
+
+    The file is written aside and renamed, so an interrupted save leaves what was there before.
+
+    Parameters
+    ----------
+    model : object
+        An instance of a registered class: a reservoir, a readout, an estimator, a state, or of a
+        class of your own (see `register`).
+    path : str or path
+        Nothing is added to the name.
+
+    Examples
+    --------
+    >>> import tempfile, paralesn as pe
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pe.save(pe.ParalESN(units=7), folder + "/model.esn")
+    ...     pe.load(folder + "/model.esn")
+    ParalESN(units=7)
+    """
+    if entry_of(model) is None:
+        raise TypeError(
+            f"model must be one of {', '.join(names_of_models())}, or of a class registered with "
+            f"paralesn.register, got {type(model).__name__}"
+        )
+    arrays: dict[str, np.ndarray] = {}
+    content = {"format": FORMAT, "version": version("paralesn")}
+    body = json.dumps({**content, "model": encode(model, arrays, "model")}, allow_nan=True)
+    data = write_tensors(arrays, {"paralesn": body, "sha256": checksum(body, arrays)})
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"path must be in an existing folder, got {str(path)!r}")
+    with replacing(path) as unfinished:
+        unfinished.write_bytes(data)
+
+
+def load(path: str | os.PathLike) -> Any:
+    """Read a model that `save` wrote. Any other file is an error, and nothing in it is executed.
+
+    A file of an older or newer format is refused; save its model anew with this version.
+    """
+    data = Path(path).read_bytes()
+    try:
+        header, arrays = read_header(data), read_tensors(data)
+        body = header["paralesn"]
+        if checksum(body, arrays) != header["sha256"]:
+            raise ValueError("its checksum does not match: the file is damaged")
+        content = json.loads(body)
+        _check_format(content)
+        if "object" not in content["model"]:
+            raise KeyError("it holds no model")
+        return decode(content["model"], arrays)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path} cannot be loaded: {error}") from error
+    except (SafetensorError, KeyError, IndexError, AttributeError) as error:
+        raise ValueError(f"{path} is not a model file of paralesn: {error}") from error
+    except (RecursionError, OverflowError, MemoryError) as error:
+        raise ValueError(f"{path} cannot be loaded: {type(error).__name__}") from error
+
+
+def read_header(data: bytes) -> dict[str, str]:
+    """The texts in the header of a safetensors file."""
+    size = int.from_bytes(data[:8], "little")
+    if len(data) < 8 or size > len(data) - 8:
+        raise KeyError("its header is cut off")
+    metadata = json.loads(data[8 : 8 + size])["__metadata__"]
+    return {str(key): str(value) for key, value in metadata.items()}
+
+
+def checksum(body: str, arrays: Mapping[str, np.ndarray]) -> str:
+    """Digest of the JSON and of every array with its name, type and shape."""
+    digest = hashlib.sha256(body.encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"\0{name}\0{array.dtype}\0{array.shape}\0".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def _check_format(content: dict[str, Any]) -> None:
+    """Refuse formats other than the current, saying which version wrote the file."""
+    number = content["format"]
+    if number == FORMAT:
+        return
+    writer = f"paralesn {content['version']}" if "version" in content else "an early paralesn"
+    if number > FORMAT:
+        raise ValueError(
+            f"its format {number} is newer than {FORMAT}, the latest known: {writer} wrote it, "
+            f"this is {version('paralesn')}"
+        )
+    raise ValueError(
+        f"its format {number} is older than {FORMAT}, the only one that paralesn "
+        f"{version('paralesn')} reads: {writer} wrote it; fit the model again and save it anew"
+    )
