@@ -1,4 +1,4 @@
-"""Parallel echo state networks: reservoirs drawn once and run at memory speed."""
+"""Forecast, classify and model time series with parallel echo state networks."""
 
 from importlib.metadata import version
 
@@ -8,6 +8,7 @@ from paralesn.estimators.forecaster.estimator import ReservoirForecaster
 from paralesn.estimators.forecaster.intervals import Forecast
 from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.features.filter_bank import FilterBank
+from paralesn.features.pooled_states import PooledStates
 from paralesn.layers import operators
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.layers.recurrent import RecurrentLayer
@@ -30,6 +31,7 @@ __all__ = [
     "Forecast",
     "MLP",
     "ParalESN",
+    "PooledStates",
     "RecurrentLayer",
     "ResESN",
     "ReservoirClassifier",

@@ -65,7 +65,12 @@ class ParalESNClassifier(BaseClassifier):
 
     def _fit(self, X: Any, y: np.ndarray) -> "ParalESNClassifier":
         self._n_jobs = check_n_jobs(self.n_jobs)
-        bank = FilterBank(self.units, self.thresholds, n_jobs=self._n_jobs, seed=self.random_state)
+        bank = FilterBank(
+            self.units,
+            thresholds=self.thresholds,
+            n_jobs=self._n_jobs,
+            seed=self.random_state,
+        )
         model = ReservoirClassifier(bank, class_weight=self.class_weight)
         self.model_ = model.fit(_time_first(X), y)
         return self
@@ -75,8 +80,8 @@ class ParalESNClassifier(BaseClassifier):
 
     def _predict_proba(self, X: Any) -> np.ndarray:
         """One for the class predicted: a ridge readout knows no probabilities."""
-        found = self.model_.predict(_time_first(X))
-        return (found[:, None] == self.classes_).astype(float)
+        predicted = self.model_.predict(_time_first(X))
+        return (predicted[:, None] == self.classes_).astype(float)
 
     @classmethod
     def _get_test_params(cls, parameter_set: str = "default") -> dict[str, Any]:

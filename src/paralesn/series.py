@@ -231,6 +231,15 @@ def collection(X: Any, n_features: int | None, owner: str) -> Any:
     return shaped(array, "X", n_features, owner)
 
 
+def check_finite(group: Any, first: int) -> None:
+    """Raise for NaN or infinity in a group of series of X, the first of which is number `first`."""
+    for b, x in enumerate(group, first):
+        array = np.asarray(x)
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            step = int(np.argwhere(~np.isfinite(array))[0, 0])
+            raise ValueError(f"X must be finite, got NaN or infinity at series {b}, step {step}")
+
+
 def blocks(
     X: Any, block: int, name: str = "X", numeric: Callable[[Any, str], Any] = numeric
 ) -> Iterator[tuple[int, Any]]:

@@ -11,9 +11,14 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import paralesn as pe
-from paralesn.estimators import classifier as module
+from paralesn.features import pooled_states as module
 
 SMALL = {"units": 30, "bias_scale": 0.5, "mix_scale": 1.0, "rho": (0.5, 0.99)}
+
+
+def pooled(**options):
+    """Pooled states of a small reservoir, inputs as they are."""
+    return pe.PooledStates(pe.ParalESN(**SMALL), **{"standardize": False} | options)
 
 
 def waves(count=60, steps=80, classes=3, seed=3, noise=0.3):
@@ -32,7 +37,8 @@ def waves(count=60, steps=80, classes=3, seed=3, noise=0.3):
 def test_equals_scikit_learns_ridge_classifier_on_stored_features(pool, segments, classes):
     X, y = waves(classes=classes)
     res = pe.ParalESN(**SMALL)
-    model = pe.ReservoirClassifier(res, pe.Ridge([2.0]), pool, segments).fit(X, y)
+    features = pe.PooledStates(res, pool=pool, segments=segments, standardize=False)
+    model = pe.ReservoirClassifier(features, pe.Ridge([2.0])).fit(X, y)
     features = clone(res).pool(X[:, :, None], pool, segments)
     scaler = StandardScaler().fit(features)
     expected = RidgeClassifier(2.0).fit(scaler.transform(features), y)
@@ -47,9 +53,9 @@ def test_equals_scikit_learns_ridge_classifier_on_stored_features(pool, segments
 def test_unequal_lengths_and_blocks_of_series(monkeypatch):
     X, y = waves()
     ragged = [x[: 50 + b % 30] for b, x in enumerate(X)]
-    whole = pe.ReservoirClassifier(pe.ParalESN(**SMALL)).fit(ragged, y)
+    whole = pe.ReservoirClassifier(pooled()).fit(ragged, y)
     monkeypatch.setattr(module, "_VALUES", 200)
-    pieces = pe.ReservoirClassifier(pe.ParalESN(**SMALL)).fit(ragged, y)
+    pieces = pe.ReservoirClassifier(pooled()).fit(ragged, y)
     np.testing.assert_array_equal(pieces.decision_function(ragged), whole.decision_function(ragged))
     assert whole.score(ragged, y) == 1
 
@@ -60,21 +66,15 @@ def test_defaults_learn_from_data_of_any_scale():
     for shift, scale in ((0, 1), (1e4, 1e3), (-3, 1e-6)):
         model = pe.ReservoirClassifier().fit(shift + scale * X, y)
         assert model.score(shift + scale * X_new, y_new) > 0.95
-        pooled = pe.ReservoirClassifier(pool=("mean", "std", "ppv"), segments=2)
-        assert pooled.fit(shift + scale * X, y).score(shift + scale * X_new, y_new) > 0.95
-        assert pooled._scaling is not None
-    raw = pe.ReservoirClassifier(standardize=False).fit(1e4 + 1e3 * X, y)
-    assert raw._scaling is None
-    given = pe.ReservoirClassifier(pe.ParalESN(**SMALL)).fit(X, y)
-    assert given._scaling is None
+        model = pe.ReservoirClassifier(pe.PooledStates()).fit(shift + scale * X, y)
+        assert model.score(shift + scale * X_new, y_new) > 0.95
 
 
 def test_standardising_is_that_of_scikit_learn(rng):
     X, y = rng.normal(5, [1, 20], (30, 40, 2)), np.arange(30) % 2
-    res = pe.ParalESN(**SMALL)
-    model = pe.ReservoirClassifier(res, standardize=True).fit(X, y)
+    model = pe.ReservoirClassifier(pooled(standardize=True)).fit(X, y)
     scaled = StandardScaler().fit_transform(X.reshape(-1, 2)).reshape(X.shape)
-    plain = pe.ReservoirClassifier(res).fit(scaled, y)
+    plain = pe.ReservoirClassifier(pooled()).fit(scaled, y)
     np.testing.assert_allclose(
         model.decision_function(X), plain.decision_function(scaled), atol=1e-9
     )
@@ -95,7 +95,7 @@ def test_standardising_is_that_of_scikit_learn(rng):
 def test_labels_of_any_type(names, tmp_path):
     X, labels = waves(classes=len(names))
     y = np.asarray(names)[labels]
-    model = pe.ReservoirClassifier(pe.ParalESN(**SMALL)).fit(X, y)
+    model = pe.ReservoirClassifier(pooled()).fit(X, y)
     np.testing.assert_array_equal(model.classes_, np.unique(y))
     predicted = model.predict(X)
     assert predicted.dtype == y.dtype
@@ -109,11 +109,10 @@ def test_labels_of_any_type(names, tmp_path):
 
 def test_default_pooling():
     X, y = waves()
-    res = pe.ParalESN(**SMALL)
-    default = pe.ReservoirClassifier(res).fit(X, y)
-    said = pe.ReservoirClassifier(res, pool=("mean", "std", "ppv"), segments=2).fit(X, y)
+    default = pe.ReservoirClassifier(pooled()).fit(X, y)
+    said = pe.ReservoirClassifier(pooled(pool=("mean", "std", "ppv"), segments=2)).fit(X, y)
     np.testing.assert_array_equal(default.decision_function(X), said.decision_function(X))
-    last = pe.ReservoirClassifier(res, pool="last").fit(X, y)
+    last = pe.ReservoirClassifier(pooled(pool="last", segments=1)).fit(X, y)
     assert last.readout_.n_features_in_ == 30  # the paper's: one segment
 
 
@@ -122,20 +121,20 @@ def test_class_weights(rng):
     X, y = waves(count=90, classes=2, noise=2.5)
     rare = np.flatnonzero((y == 0) | (np.arange(90) % 10 == 1))
     X, y = X[rare], y[rare]
-    res, readout = pe.ParalESN(**SMALL), pe.Ridge([10.0])
-    weighted = pe.ReservoirClassifier(res, readout, class_weight={1: 3}).fit(X, y)
+    features, readout = pooled(), pe.Ridge([10.0])
+    weighted = pe.ReservoirClassifier(features, readout, class_weight={1: 3}).fit(X, y)
     times = np.where(y == 1, 3, 1)
-    repeated = pe.ReservoirClassifier(res, readout).fit(
+    repeated = pe.ReservoirClassifier(features, readout).fit(
         np.repeat(X, times, axis=0), np.repeat(y, times)
     )
     np.testing.assert_allclose(
         weighted.decision_function(X), repeated.decision_function(X), atol=1e-8
     )
-    by_hand = pe.ReservoirClassifier(res, readout).fit(X, y, sample_weight=times)
+    by_hand = pe.ReservoirClassifier(features, readout).fit(X, y, sample_weight=times)
     np.testing.assert_array_equal(by_hand.decision_function(X), weighted.decision_function(X))
     X_new, y_new = waves(count=200, classes=2, noise=2.5, seed=11)
-    plain = pe.ReservoirClassifier(res, readout).fit(X, y)
-    balanced = pe.ReservoirClassifier(res, readout, class_weight="balanced").fit(X, y)
+    plain = pe.ReservoirClassifier(features, readout).fit(X, y)
+    balanced = pe.ReservoirClassifier(features, readout, class_weight="balanced").fit(X, y)
     rare_new = X_new[y_new == 1]
     assert (balanced.predict(rare_new) == 1).mean() > (plain.predict(rare_new) == 1).mean()
 
@@ -144,35 +143,34 @@ def test_any_readout():
     X, y = waves()
     names = np.array(["x", "y", "z"])[y]
     res = pe.ParalESN(**SMALL)
+    described = pe.PooledStates(res, pool=("mean", "std"), segments=1, standardize=False)
     features = clone(res).pool(X[:, :, None], ("mean", "std"))
     logistic = make_pipeline(StandardScaler(), LogisticRegression())
-    model = pe.ReservoirClassifier(res, logistic, ("mean", "std")).fit(X, names)
+    model = pe.ReservoirClassifier(described, logistic).fit(X, names)
     expected = clone(logistic).fit(features, names)
     np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(features))
     np.testing.assert_allclose(model.decision_function(X), expected.decision_function(features))
     np.testing.assert_array_equal(model.predict(X), expected.predict(features))
-    plain = pe.ReservoirClassifier(res, SklearnRidge(1.0), ("mean", "std")).fit(X, names)
+    plain = pe.ReservoirClassifier(described, SklearnRidge(1.0)).fit(X, names)
     targets = np.where(y[:, None] == np.arange(3), 1.0, -1.0)
     expected = SklearnRidge(1.0).fit(features, targets).predict(features)
     np.testing.assert_allclose(plain.decision_function(X), expected)
     assert not hasattr(plain, "predict_proba")
     assert hasattr(pe.ReservoirClassifier(readout=LogisticRegression()), "predict_proba")
     with pytest.raises(ValueError, match="need a readout whose fit takes sample_weight"):
-        pe.ReservoirClassifier(res, logistic, class_weight="balanced").fit(X, names)
+        pe.ReservoirClassifier(described, logistic, class_weight="balanced").fit(X, names)
 
 
 def test_in_scikit_learns_company():
     X, y = waves()
     search = GridSearchCV(
-        pe.ReservoirClassifier(pe.ParalESN(**SMALL)),
-        {"pool": ["last", ("mean", "std")], "reservoir__tau": [0.5, 1.0]},
+        pe.ReservoirClassifier(pooled()),
+        {"features__pool": ["last", ("mean", "std")], "features__reservoir__tau": [0.5, 1.0]},
         cv=3,
     ).fit(X, y)
-    assert search.best_params_["pool"] == ("mean", "std")
+    assert search.best_params_["features__pool"] == ("mean", "std")
     assert search.best_score_ > 0.9
-    differences = make_pipeline(
-        FunctionTransformer(np.diff), pe.ReservoirClassifier(pe.ParalESN(**SMALL))
-    )
+    differences = make_pipeline(FunctionTransformer(np.diff), pe.ReservoirClassifier(pooled()))
     assert cross_val_score(differences, X, y, cv=3).mean() > 0.8
 
 
@@ -191,23 +189,24 @@ GOOD_X, GOOD_Y = np.random.default_rng(0).normal(size=(6, 20, 1)), [0, 1] * 3
         ({}, np.zeros(20), GOOD_Y, ValueError, "X must be a collection of series"),
         ({}, np.full((6, 20), np.nan), GOOD_Y, ValueError, "X must be finite, got NaN at series 0"),
         ({}, [np.zeros((5, 1)), np.zeros((5, 2))] * 3, GOOD_Y, ValueError, "2 features"),
-        ({"pool": "sum"}, GOOD_X, GOOD_Y, ValueError, "pool must be one of 'last'"),
-        ({"segments": 0}, GOOD_X, GOOD_Y, ValueError, "segments must be a whole number"),
-        ({"segments": 21}, GOOD_X, GOOD_Y, ValueError, "at most the number of time steps"),
+        ({"features": pooled(pool="sum")}, GOOD_X, GOOD_Y, ValueError, "pool must be one of 'last'"),
+        ({"features": pooled(segments=0)}, GOOD_X, GOOD_Y, ValueError, "segments must be a whole"),
+        ({"features": pooled(segments=21)}, GOOD_X, GOOD_Y, ValueError, "at most the number of time"),
         ({"class_weight": "even"}, GOOD_X, GOOD_Y, ValueError, "class_weight must be None"),
         ({"class_weight": {5: 1}}, GOOD_X, GOOD_Y, ValueError, "keys among the labels"),
-        ({"standardize": "yes"}, GOOD_X, GOOD_Y, TypeError, "standardize must be True or False"),
-        ({"reservoir": "esn"}, GOOD_X, GOOD_Y, TypeError, "reservoir must be None or a reservoir"),
+        ({"features": pooled(standardize="yes")}, GOOD_X, GOOD_Y, TypeError, "standardize must be"),
+        ({"features": pe.PooledStates("esn")}, GOOD_X, GOOD_Y, TypeError, "None or a reservoir"),
+        ({"features": pe.ParalESN()}, GOOD_X, GOOD_Y, TypeError, "features must be None, a Filter"),
         ({"readout": 3}, GOOD_X, GOOD_Y, TypeError, "readout must be None or an object with fit"),
     ],
 )  # fmt: skip
 def test_wrong_data_and_arguments(options, X, y, error, message):
     with pytest.raises(error, match=message):
-        pe.ReservoirClassifier(**{"reservoir": pe.ParalESN(**SMALL)} | options).fit(X, y)
+        pe.ReservoirClassifier(**{"features": pooled()} | options).fit(X, y)
 
 
 def test_wrong_use(rng):
-    model = pe.ReservoirClassifier(pe.ParalESN(**SMALL))
+    model = pe.ReservoirClassifier(pooled())
     with pytest.raises(ValueError, match="not fitted"):
         model.predict(GOOD_X)
     model.fit(GOOD_X, GOOD_Y)
@@ -223,7 +222,7 @@ LENGTH = "the second axis is time: series of any length may be classified"
 
 
 @parametrize_with_checks(
-    [pe.ReservoirClassifier(pe.ParalESN(**SMALL), pool=("mean", "std", "ppv"))],
+    [pe.ReservoirClassifier(pooled(segments=1))],
     expected_failed_checks=lambda estimator: {
         "check_n_features_in": LENGTH,
         "check_n_features_in_after_fitting": LENGTH,

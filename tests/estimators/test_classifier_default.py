@@ -84,15 +84,6 @@ def test_it_is_a_bank_and_a_readout(rng):
     np.testing.assert_allclose(logistic.predict_proba(X).sum(axis=1), 1, rtol=1e-6)
 
 
-def test_who_says_how_to_pool_gets_a_reservoir(rng):
-    X, y = rng.normal(size=(8, 30)), [0, 1] * 4
-    for options in ({"pool": "last"}, {"segments": 3}, {"standardize": False}):
-        model = pe.ReservoirClassifier(**options).fit(X, y)
-        assert isinstance(model.reservoir_, pe.ParalESN)
-        with pytest.raises(ValueError, match=f"{next(iter(options))} must be None with a Filter"):
-            pe.ReservoirClassifier(BANK, **options).fit(X, y)
-
-
 def test_many_series_are_learnt_in_blocks(rng, monkeypatch):
     y = np.arange(60) % 2
     X = [frequency(label, rng) for label in y]

@@ -29,7 +29,8 @@ def fitted(kind):
         return pe.ReservoirForecaster(pe.ParalESN(**SMALL), readout, horizon=3).fit(x)
     X = np.sin(np.arange(50) * np.linspace(0.2, 1, 40)[:, None])
     # labels that are floats are still labels
-    return pe.ReservoirClassifier(pe.ParalESN(**SMALL), readout).fit(X, [1.0, 2.0] * 20)
+    features = pe.PooledStates(pe.ParalESN(**SMALL), standardize=False)
+    return pe.ReservoirClassifier(features, readout).fit(X, [1.0, 2.0] * 20)
 
 
 def test_regression_equals_the_readout_alone():

@@ -229,7 +229,8 @@ def test_every_estimator_takes_them(kind, rng):
     truth = np.sin(np.arange(600, 630) / 7)
     assert np.abs(forecaster.forecast(30) - truth).max() < 0.05
     X = [np.sin(np.arange(60) / p + rng.uniform(0, 6)) for p in (9, 7) * 20]
-    classifier = pe.ReservoirClassifier(reservoir).fit(X[:20], ["slow", "fast"] * 10)
+    classifier = pe.ReservoirClassifier(pe.PooledStates(reservoir, standardize=False))
+    classifier.fit(X[:20], ["slow", "fast"] * 10)
     assert classifier.score(X[20:], ["slow", "fast"] * 10) == 1.0
 
 

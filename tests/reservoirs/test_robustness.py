@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import paralesn as pe
-from paralesn.estimators import scaling
+from paralesn import scaling
 
 SMALL = {"units": 30, "bias_scale": 0.5, "mix_scale": 1.0}
 Y = np.sin(np.arange(1200) / 9) * np.cos(np.arange(1200) / 31)
@@ -89,9 +89,10 @@ def test_a_failed_update_changes_nothing(dtype, monkeypatch):
 
 def test_parameters_set_after_fitting_wait_for_the_next_fit(tmp_path):
     X, y = np.sin(np.arange(40) * np.linspace(0.2, 1, 20)[:, None]), [0, 1] * 10
-    model = pe.ReservoirClassifier(pe.ParalESN(**SMALL), pool="mean").fit(X, y)
+    features = pe.PooledStates(pe.ParalESN(**SMALL), pool="mean", segments=1)
+    model = pe.ReservoirClassifier(features).fit(X, y)
     before = model.decision_function(X)
-    model.set_params(pool="max", segments=3)
+    model.set_params(features__pool="max", features__segments=3)
     np.testing.assert_array_equal(model.decision_function(X), before)
     forecaster = pe.ReservoirForecaster(pe.ParalESN(**SMALL), horizon=5).fit(Y)
     ahead = forecaster.forecast()
@@ -129,7 +130,7 @@ def test_validation_scores_do_not_depend_on_an_offset(rng):
 
 def test_a_class_without_weight_is_an_error():
     X, y = np.random.default_rng(0).normal(size=(60, 30)), np.arange(60) % 3
-    model = pe.ReservoirClassifier(pe.ParalESN(**SMALL), class_weight={0: 0})
+    model = pe.ReservoirClassifier(pe.PooledStates(pe.ParalESN(**SMALL)), class_weight={0: 0})
     with pytest.raises(ValueError, match="must leave some of class 0"):
         model.fit(X, y)
     with pytest.raises(ValueError, match=r"class_weight\[1\] must be a finite number in \[0"):
@@ -167,7 +168,7 @@ def test_frames_of_mixed_types_and_their_names():
 )
 def test_labels_keep_their_type(labels, dtype):
     X = np.sin(np.arange(40) * np.linspace(0.2, 1, 20)[:, None])
-    model = pe.ReservoirClassifier(pe.ParalESN(**SMALL)).fit(X, labels)
+    model = pe.ReservoirClassifier(pe.PooledStates(pe.ParalESN(**SMALL))).fit(X, labels)
     assert model.classes_.dtype == dtype
 
 
@@ -201,7 +202,9 @@ def test_missing_targets_are_scored_around(rng):
 
 def test_dicts_and_generators_survive_a_file(tmp_path):
     X, y = np.sin(np.arange(40) * np.linspace(0.2, 1, 20)[:, None]), [0, 1] * 10
-    model = pe.ReservoirClassifier(pe.ParalESN(**SMALL), class_weight={0: 1.0, 1: 2.0}).fit(X, y)
+    model = pe.ReservoirClassifier(
+        pe.PooledStates(pe.ParalESN(**SMALL)), class_weight={0: 1.0, 1: 2.0}
+    ).fit(X, y)
     pe.save(model, tmp_path / "model")
     loaded = pe.load(tmp_path / "model")
     assert loaded.class_weight == {0: 1.0, 1: 2.0}

@@ -1,6 +1,6 @@
-"""Classification of whole series: features of each, from filters or pooled states, read out."""
+"""Classification of whole series: features of each, read out linearly."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Self
 
@@ -17,15 +17,11 @@ from sklearn.utils.validation import (
 )
 
 from paralesn import checks, series
-from paralesn.estimators import defaults, scaling
-from paralesn.estimators.components import check_parts, own_bank, own_readout, own_reservoir
-from paralesn.estimators.targets import check_finite
-from paralesn.features.filter_bank import FilterBank
+from paralesn.estimators import defaults
+from paralesn.estimators.components import check_readout, own_features, own_readout
 from paralesn.persistence import register_estimator
 from paralesn.readouts.dual_ridge import DualRidge
-from paralesn.reservoirs.base import Reservoir
 
-_VALUES = 1 << 22  # input values read at a time
 _AT_ONCE = 1 << 14  # series whose features are kept while a readout is fitted
 
 
@@ -45,39 +41,25 @@ def _decides(model: "ReservoirClassifier") -> bool:
 
 
 class ReservoirClassifier(ClassifierMixin, BaseEstimator):
-    """Classify series by how filters respond to them, or by reservoir states pooled over time.
-
-    Every series becomes one row of features: by default those of a `FilterBank`, good without
-    tuning. With a reservoir, statistics of each unit's states over the whole series, or over equal
-    parts of it, gathered while the reservoir runs; the states themselves are never stored. A linear
-    readout on the features is then fitted in closed form.
+    """Classify series: a row of features for each, and a linear readout fitted in closed form.
 
     Parameters
     ----------
-    reservoir : FilterBank or reservoir, optional
-        Default: `FilterBank()`; where `pool`, `segments` or `standardize` is given, a reservoir of
-        one layer of 1 024 units.
+    features : FilterBank or PooledStates, optional
+        What describes a series; any transformer of series with `fit`, `transform` and `blocks`
+        will do. Default: `FilterBank()`, good without tuning.
     readout : classifier or regressor, optional
-        Default: `DualRidge` on a filter bank; on a reservoir `Ridge`, penalties from 0.1 to 1e5.
+        Default: `DualRidge` on a `FilterBank`, otherwise `Ridge` with penalties from 0.1 to 1e5.
         They are fitted to targets -1 and 1, one for each class. A scikit-learn classifier is given
         the labels, any other regressor such targets.
-    pool : name or sequence of names, optional
-        Of a reservoir's states: "last" (the paper's), "mean", "std", "max", "min", "ppv" (share of
-        positive states). Default: mean, std and ppv, over two segments.
-    segments : int, optional
-        Equal parts of each series to pool over. Default: 1, or 2 where `pool` is left to us.
     class_weight : None, "balanced" or dict
         Weights of the classes; "balanced" makes every class count the same.
-    standardize : bool, optional
-        Whether every input feature is brought to zero mean and unit variance over the training
-        series. None: where the reservoir is the default one. A reservoir given sees the data as
-        they are, a filter bank normalises each series itself.
 
     Attributes
     ----------
     classes_ : array
         The labels, sorted.
-    reservoir_, readout_ : the fitted ones
+    features_, readout_ : the fitted ones
     n_features_in_ : int
         Features (channels) of a time step.
 
@@ -91,23 +73,24 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
     >>> model = pe.ReservoirClassifier().fit(X[::2], y[::2])
     >>> model.score(X[1::2], y[1::2])
     1.0
+
+    The paper's classifier reads the last state of a reservoir:
+
+    >>> last = pe.PooledStates(pe.ParalESN(rho=(0.9, 0.999)), pool="last", segments=1)
+    >>> pe.ReservoirClassifier(last).fit(X[::2], y[::2]).n_features_in_
+    1
     """
 
     def __init__(
         self,
-        reservoir: Reservoir | FilterBank | None = None,
+        features: Any = None,
         readout: Any = None,
-        pool: str | Sequence[str] | None = None,
-        segments: int | None = None,
+        *,
         class_weight: Mapping[Any, float] | str | None = None,
-        standardize: bool | None = None,
     ) -> None:
-        self.reservoir = reservoir
+        self.features = features
         self.readout = readout
-        self.pool = pool
-        self.segments = segments
         self.class_weight = class_weight
-        self.standardize = standardize
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to series X and their labels y.
@@ -120,18 +103,12 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
             Labels: whole numbers, strings, truth values.
         sample_weight : array (batch,), optional
         """
-        bank = own_bank(
-            self.reservoir,
-            defaults.bank,
-            pool=self.pool,
-            segments=self.segments,
-            standardize=self.standardize,
-        )
-        X = series.collection(X, None, "ReservoirClassifier")
+        features = own_features(self.features, defaults.classifying_features)
+        default = partial(defaults.classifying_readout, features)
+        readout = own_readout(self.readout, default, "classification")
+        X = series.collection(X, None, type(self).__name__)
         classes, labels = _classes(y, len(X))
         weight = self._weights(classes, labels, sample_weight)
-        default = defaults.classifying_readout if bank is None else defaults.bank_readout
-        readout = own_readout(self.readout, default, "classification")
         arguments = {} if weight is None else {"sample_weight": weight}
         if weight is not None and not has_fit_parameter(readout, "sample_weight"):
             raise ValueError(
@@ -139,27 +116,13 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
                 f"got {type(readout).__name__}"
             )
         targets = _indicators(labels, classes.size) if is_regressor(readout) else classes[labels]
-        source: Reservoir | FilterBank
-        pooling = found = None
-        if bank is None:
-            source = reservoir = own_reservoir(self.reservoir, defaults.classifying_reservoir)
-            standardize = scaling.wanted("standardize", self.standardize, self.reservoir)
-            pooling = self._pooling()
-            reservoir.fit(X)
-            found = scaling.measure(X) if standardize else None
-            features = np.concatenate(list(self._features(X, reservoir, found, pooling)))
-            readout.fit(features, targets, **arguments)
+        if isinstance(readout, DualRidge) and len(X) > _AT_ONCE:
+            features.fit(X)
+            readout.fit_blocks(partial(features.blocks, X), targets, **arguments)
         else:
-            source = bank
-            if isinstance(readout, DualRidge) and len(X) > _AT_ONCE:
-                bank.fit(X)
-                readout.fit_blocks(partial(bank.blocks, X), targets, **arguments)
-            else:
-                readout.fit(bank.fit_transform(X), targets, **arguments)
-        self.reservoir_, self.readout_, self.classes_ = source, readout, classes
-        self.n_features_in_ = source.n_features_in_
-        self._scaling = None if found is None else found._asdict()
-        self._pooled: Any = pooling
+            readout.fit(features.fit_transform(X), targets, **arguments)
+        self.features_, self.readout_, self.classes_ = features, readout, classes
+        self.n_features_in_ = features.n_features_in_
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -185,39 +148,10 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
             return self._read_out(X, self.readout_.predict)
         return self._read_out(X, self.readout_.decision_function)
 
-    # -- features --------------------------------------------------------------------------------
-
-    def _features(
-        self,
-        X: Any,
-        reservoir: Reservoir,
-        found: scaling.Scaling | None,
-        pooling: tuple[tuple[str, ...], int],
-    ) -> Any:
-        """Pooled states of some series at a time."""
-        longest = max(len(x) for x in X)
-        size = max(1, _VALUES // (longest * reservoir.n_features_in_))
-        for first in range(0, len(X), size):
-            some = X[first : first + size]
-            if first:  # the reservoir would count series from the first of these
-                check_finite(some, first)
-            some = some if found is None else found.apply(some)
-            yield reservoir.pool(some, *pooling)
-
-    def _pooling(self) -> tuple[tuple[str, ...], int]:
-        """Names of the pools, and number of segments."""
-        pools = defaults.POOLS if self.pool is None else checks.pools(self.pool, "pool")
-        default = defaults.SEGMENTS if self.pool is None else 1
-        segments = default if self.segments is None else self.segments
-        return pools, checks.integer("segments", segments, 1)
-
     def _read_out(self, X: Any, method: Any) -> np.ndarray:
-        X = series.collection(X, self.n_features_in_, "ReservoirClassifier")
-        if isinstance(self.reservoir_, FilterBank):
-            return np.concatenate([np.asarray(method(f)) for f in self.reservoir_.blocks(X)])
-        found = None if self._scaling is None else scaling.Scaling(**self._scaling)
-        blocks = self._features(X, self.reservoir_, found, self._pooled)
-        return np.concatenate([np.asarray(method(features)) for features in blocks])
+        """What a method of the readout says of the series X, block by block."""
+        X = series.collection(X, self.n_features_in_, type(self).__name__)
+        return np.concatenate([np.asarray(method(block)) for block in self.features_.blocks(X)])
 
     def _weights(
         self, classes: np.ndarray, labels: np.ndarray, sample_weight: Any
@@ -252,18 +186,13 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
     # What a saved model holds besides its parameters.
-    LEARNT = ("reservoir_", "readout_", "classes_", "n_features_in_", "_scaling", "_pooled")
+    LEARNT = ("features_", "readout_", "classes_", "n_features_in_")
 
     def _check_learnt(self) -> None:
         """Check that what a file said was learnt fits together."""
-        times = 1
-        if not isinstance(self.reservoir_, FilterBank):
-            pools, segments = self._pooled
-            times = len(checks.pools(pools)) * checks.integer("segments", segments, 1)
-        check_parts(self.reservoir_, self.readout_, times)
+        check_readout(self.readout_, self.features_.n_features_out_)
         if self.classes_.ndim != 1 or self.classes_.size < 2:
             raise ValueError("classes must be two or more")
-        scaling.check(self._scaling, self.reservoir_.n_features_in_)
 
 
 register_estimator(

@@ -1,4 +1,4 @@
-"""The reservoir and the readout an estimator works with: its own copies of what it was given."""
+"""What an estimator is composed of: its own copies of the components it was given."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.base import clone
 
 from paralesn import checks
-from paralesn.features.filter_bank import FilterBank
 from paralesn.readouts.dual_ridge import DualRidge
 from paralesn.readouts.mlp import MLP
 from paralesn.readouts.ridge import Ridge
@@ -20,23 +19,18 @@ def own_reservoir(given: Any, default: Callable[[], Reservoir]) -> Reservoir:
         return default()
     if not isinstance(given, Reservoir):
         raise checks.fail("reservoir", given, "None or a reservoir", TypeError)
-    fresh: Reservoir = clone(given)
-    return fresh
+    copy: Reservoir = clone(given)
+    return copy
 
 
-def own_bank(given: Any, default: Callable[[], FilterBank], **others: Any) -> FilterBank | None:
-    """A fresh copy of the filter bank given, the default one, or None where a reservoir is wanted.
-
-    `others` are arguments that a reservoir's states are pooled by: without a reservoir they ask for
-    one, and a filter bank has no use for them.
-    """
-    said = {name: value for name, value in others.items() if value is not None}
-    if isinstance(given, FilterBank):
-        for name, value in said.items():
-            raise checks.fail(name, value, "None with a FilterBank, which has no states to pool")
-        fresh: FilterBank = clone(given)
-        return fresh
-    return default() if given is None and not said else None
+def own_features(given: Any, default: Callable[[], Any]) -> Any:
+    """A fresh copy of the transformer of series given, or the default one."""
+    if given is None:
+        return default()
+    if isinstance(given, type) or not all(hasattr(given, name) for name in ("fit", "blocks")):
+        expected = "None, a FilterBank, PooledStates or another transformer with fit and blocks"
+        raise checks.fail("features", given, expected, TypeError)
+    return clone(given)
 
 
 def own_readout(given: Any, default: Callable[[], Any], task: str) -> Any:
@@ -51,14 +45,18 @@ def own_readout(given: Any, default: Callable[[], Any], task: str) -> Any:
     return readout
 
 
-def check_parts(reservoir: Any, readout: Any, times: int = 1) -> None:
-    """Check that a file's readout reads `times` the states of its reservoir."""
-    if not isinstance(reservoir, (Reservoir, FilterBank)) or not isinstance(
-        readout, (Ridge, DualRidge, MLP)
-    ):
-        raise TypeError("an estimator must hold a reservoir and a readout")
-    if getattr(readout, "n_features_in_", None) != times * reservoir.n_features_out_:
-        raise ValueError("the readout does not fit the reservoir")
+def check_reservoir(reservoir: Any) -> None:
+    """Check that a file's estimator holds a reservoir."""
+    if not isinstance(reservoir, Reservoir):
+        raise TypeError(f"an estimator must hold a reservoir, got a {type(reservoir).__name__}")
+
+
+def check_readout(readout: Any, columns: int) -> None:
+    """Check that a file's readout reads so many columns of features or states."""
+    if not isinstance(readout, (Ridge, DualRidge, MLP)):
+        raise TypeError(f"an estimator must hold a readout, got a {type(readout).__name__}")
+    if getattr(readout, "n_features_in_", None) != columns:
+        raise ValueError("the readout does not fit what it reads")
 
 
 def finish(readout: Any, kept: list[tuple[np.ndarray, np.ndarray]]) -> None:

@@ -8,10 +8,10 @@ import numpy as np
 
 from paralesn.estimators.forecaster.estimator import ReservoirForecaster
 from paralesn.estimators.regressor import ReservoirRegressor
-from paralesn.estimators.scaling import Scaling
 from paralesn.layers.state import State
 from paralesn.persistence import register
 from paralesn.readouts.ridge import Ridge
+from paralesn.scaling import Scaling
 
 
 @register

@@ -8,10 +8,14 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from paralesn import checks, series
-from paralesn.estimators import scaling
-from paralesn.estimators.components import check_parts, own_readout, own_reservoir
-from paralesn.estimators.targets import Layout, check_finite, layout, restore, targets_for
+from paralesn import checks, scaling, series
+from paralesn.estimators.components import (
+    check_readout,
+    check_reservoir,
+    own_readout,
+    own_reservoir,
+)
+from paralesn.estimators.targets import Layout, layout, restore, targets_for
 from paralesn.layers.state import State
 from paralesn.persistence import register_estimator
 from paralesn.readouts.ridge import Ridge
@@ -191,7 +195,8 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _check_learnt(self) -> None:
         """Check that what a file said was learnt fits together."""
-        check_parts(self.reservoir_, self.readout_)
+        check_reservoir(self.reservoir_)
+        check_readout(self.readout_, self.reservoir_.n_features_out_)
         if self.state_.origin != self.reservoir_.fingerprint_:
             raise ValueError("the state does not belong to the reservoir")
         scaling.check(self._scaling, self.reservoir_.n_features_in_)
@@ -216,7 +221,7 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         for first in range(0, count, size):
             group = X if shape.kind == series.SINGLE else X[first : first + size]
             if first:  # the reservoir would count series from the first of the group
-                check_finite(group, first)
+                series.check_finite(group, first)
             start = state
             if state is not None and shape.kind != series.SINGLE:
                 start = State(tuple(h[first : first + size] for h in state.layers), state.origin)

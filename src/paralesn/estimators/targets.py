@@ -76,12 +76,3 @@ def targets_for(y: Any, of: Layout, allow_nan: bool = False) -> Targets:
     if len({array.shape[1] for array in arrays}) > 1:
         raise ValueError("y must have the same number of targets in every series")
     return Targets(arrays, ndims == {1})
-
-
-def check_finite(group: Any, first: int) -> None:
-    """Raise for NaN or infinity in some series of X, of which the first has the number `first`."""
-    for b, one in enumerate(group, first):
-        array = np.asarray(one)
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            step = int(np.argwhere(~np.isfinite(array))[0, 0])
-            raise ValueError(f"X must be finite, got NaN or infinity at series {b}, step {step}")

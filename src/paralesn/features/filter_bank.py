@@ -9,9 +9,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from paralesn import checks, series
+from paralesn.engines.cpu.filter_layout import CHUNK, KINDS, ROWS, RUN, TAPS
 from paralesn.persistence import register_estimator
 
-_TAPS, _RUN, _CHUNK, _KINDS = 3, 16, 64, 3  # as in engines.filters, which is slow to import
 _CHANNELS = 9  # of a combination, at most
 _CYCLES = 2.0  # a filter turns at most this often while it forgets
 _SAMPLE, _SAMPLED_STEPS, _PICKS = 32, 1 << 14, 2048  # what filters are calibrated on
@@ -77,6 +77,7 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def __init__(
         self,
         units: int = 1024,
+        *,
         thresholds: int = 8,
         normalize: bool = True,
         n_jobs: int | None = None,
@@ -131,27 +132,27 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _begin(self, X: Any) -> Any:
         """Check everything, draw and calibrate the filters; returns X as a collection."""
-        checks.integer("units", self.units, _CHUNK)
-        if self.units % _CHUNK:
-            raise checks.fail("units", self.units, f"a multiple of {_CHUNK}")
+        checks.integer("units", self.units, CHUNK)
+        if self.units % CHUNK:
+            raise checks.fail("units", self.units, f"a multiple of {CHUNK}")
         checks.integer("thresholds", self.thresholds, 1)
         checks.flag("normalize", self.normalize)
         checks.jobs(self.n_jobs)
         rng = checks.generator(self.seed)
         X = self._read(X)
         self.n_features_in_ = X[0].shape[-1]
-        self.n_features_out_ = self.units * (self.thresholds + _KINDS)
+        self.n_features_out_ = self.units * (self.thresholds + KINDS)
         self._spread = None if self.normalize else _spread(X, self.n_features_in_)
         length = float(np.median([len(x) for x in X]))
         self.combinations_ = self._combinations(rng)
-        count = self.units // _CHUNK
+        count = self.units // CHUNK
         reach = np.log(max(length / 2, 2.0))
-        tau = np.exp(rng.uniform(0, reach, (count, _CHUNK // _RUN))).repeat(_RUN, axis=1)
+        tau = np.exp(rng.uniform(0, reach, (count, CHUNK // RUN))).repeat(RUN, axis=1)
         angle = rng.uniform(0, 2 * pi, tau.shape) * _CYCLES / tau
         angle = np.where(angle > pi, rng.uniform(0, pi, tau.shape), angle)
         eigenvalues = np.exp(-1 / tau + 1j * angle)
         weights = np.exp(2j * pi * rng.uniform(size=tau.shape))
-        mix = rng.uniform(-1, 1, (2, count, _TAPS))
+        mix = rng.uniform(-1, 1, (2, count, TAPS))
         chosen = rng.permutation(len(X))
         chosen = chosen[: max(2, min(_SAMPLE, 1 + int(_SAMPLED_STEPS // length)))]
         self._calibrate([X[i] for i in chosen], eigenvalues, weights, mix[0] + 1j * mix[1], rng)
@@ -159,7 +160,7 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _combinations(self, rng: np.random.Generator) -> np.ndarray:
         """Weights (chunks, runs, channels): a random few channels for every run of filters."""
-        channels, runs = self.n_features_in_, self.units // _RUN
+        channels, runs = self.n_features_in_, self.units // RUN
         weights = np.zeros((runs, channels), np.float32)
         if channels == 1:
             weights[:] = 1.0
@@ -170,7 +171,7 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 heard = rng.choice(channels, min(int(size), most), replace=False)
                 drawn = rng.normal(size=heard.size)
                 row[heard] = drawn / np.linalg.norm(drawn)
-        return weights.reshape(self.units // _CHUNK, _CHUNK // _RUN, channels)
+        return weights.reshape(self.units // CHUNK, CHUNK // RUN, channels)
 
     def _calibrate(
         self,
@@ -198,7 +199,7 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         scale = _inverse_root(squares)
         self.filters_ = filters.pack(eigenvalues, weights, mix, scale)
         picked = np.sort(picked, axis=1)
-        levels = np.arange(self.thresholds)[:, None] + rng.uniform(size=(len(mix), 1, _CHUNK))
+        levels = np.arange(self.thresholds)[:, None] + rng.uniform(size=(len(mix), 1, CHUNK))
         places = np.minimum((levels / self.thresholds * picks.size).astype(int), picks.size - 1)
         found = np.take_along_axis(picked, places, axis=1) * scale[:, None]
         self.thresholds_ = np.ascontiguousarray(found, np.float32)
@@ -309,11 +310,11 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         chunks, kinds, width = self.thresholds_.shape
         arrays = (self.filters_, self.combinations_, self.thresholds_, self.mean_, self.scale_)
         right = (
-            width == _CHUNK
-            and self.filters_.shape == (chunks, 4 + 2 * _TAPS, _CHUNK)
-            and self.combinations_.shape == (chunks, _CHUNK // _RUN, self.n_features_in_)
+            width == CHUNK
+            and self.filters_.shape == (chunks, ROWS, CHUNK)
+            and self.combinations_.shape == (chunks, CHUNK // RUN, self.n_features_in_)
             and self.mean_.shape == self.scale_.shape == (self.n_features_out_,)
-            and self.n_features_out_ == chunks * _CHUNK * (kinds + _KINDS)
+            and self.n_features_out_ == chunks * CHUNK * (kinds + KINDS)
             and all(a.dtype == np.float32 and np.isfinite(a).all() for a in arrays)
             and (self.scale_ > 0).all()
             and (self._spread is None or self._spread.shape == (self.n_features_in_,))

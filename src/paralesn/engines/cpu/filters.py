@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from paralesn.engines.cpu.filter_layout import CHUNK, KINDS, ROWS, RUN, TAPS
 from paralesn.engines.cpu.kernels.simd import (
     LANES,
     add,
@@ -34,18 +35,13 @@ from paralesn.engines.cpu.kernels.simd import (
 from paralesn.runtime import threads
 from paralesn.runtime.compiler import called, kernel
 
-CHUNK = 64  # filters worked on at a time
-RUN = 16  # neighbouring filters that hear the same channels and share a time constant
-TAPS = 3
 _RUNS = CHUNK // RUN
 _VECTORS = CHUNK // LANES
 _RING = CHUNK + LANES  # a ring, with its beginning once more at its end
 _STEPS = 32  # of a block
-KINDS = 3  # statistics of a response besides its shares above thresholds
 
 # Rows of a chunk's parameters; a row for each tap follows, real parts and then imaginary ones.
 _LAMBDA_RE, _LAMBDA_IM, _WEIGHT_RE, _WEIGHT_IM, _MIX_RE, _MIX_IM = 0, 1, 2, 3, 4, 4 + TAPS
-ROWS = 4 + 2 * TAPS
 
 
 def pack(

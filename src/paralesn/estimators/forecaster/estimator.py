@@ -10,9 +10,15 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from paralesn import checks
-from paralesn.estimators import defaults, scaling
-from paralesn.estimators.components import check_parts, finish, own_readout, own_reservoir
+from paralesn import checks, scaling
+from paralesn.estimators import defaults
+from paralesn.estimators.components import (
+    check_readout,
+    check_reservoir,
+    finish,
+    own_readout,
+    own_reservoir,
+)
 from paralesn.estimators.forecaster import intervals
 from paralesn.estimators.forecaster.closed_loop import roll
 from paralesn.estimators.forecaster.windows import Rows, names_of, read_rows
@@ -369,7 +375,8 @@ class ReservoirForecaster(BaseEstimator):
     def _check_learnt(self) -> None:
         """Check that what a file said was learnt fits together."""
         self._check_parameters()
-        check_parts(self.reservoir_, self.readout_)
+        check_reservoir(self.reservoir_)
+        check_readout(self.readout_, self.reservoir_.n_features_out_)
         features = self.reservoir_.n_features_in_
         d, known = int(self.n_features_in_), int(self.n_known_)
         scaling.check(self._scaling, d + known)
@@ -386,7 +393,7 @@ class ReservoirForecaster(BaseEstimator):
         if not right:
             raise ValueError("the parts of a ReservoirForecaster do not fit together")
         if self._calibration is not None:
-            check_parts(self.reservoir_, self._calibration.readout)
+            check_readout(self._calibration.readout, self.reservoir_.n_features_out_)
             self._calibration.check(self.horizon_, features, count)
 
 

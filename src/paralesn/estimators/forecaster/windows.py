@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paralesn import series
-from paralesn.estimators.scaling import Scaling
+from paralesn.scaling import Scaling
 
 
 class Rows(NamedTuple):

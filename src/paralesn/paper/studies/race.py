@@ -17,6 +17,7 @@ import numpy as np
 
 from paralesn.datasets.archives.mnist import load_mnist
 from paralesn.estimators.classifier import ReservoirClassifier
+from paralesn.features.pooled_states import PooledStates
 from paralesn.paper import records
 from paralesn.paper.catalogue import read
 from paralesn.paper.records import Record
@@ -127,13 +128,17 @@ def race(
     return [there[identity(one)] for one in wanted]
 
 
+def _last_states(reservoir: ParalESN) -> PooledStates:
+    """The paper's features: the last state of inputs as they are."""
+    return PooledStates(reservoir, pool="last", segments=1, standardize=False)
+
+
 def _ours(one: Record, data: Digits, settings: Settings, out: Path, report: Report) -> Record:
     """Draw, run and read out, in stages as long as the budget lasts."""
     hyper = RESERVOIRS[one["task"]] | {"dtype": "float32", "n_jobs": settings.threads}
     # Kernels are compiled before the clock starts, as PyTorch's are.
-    ReservoirClassifier(ParalESN(units=256, **hyper), pool="last").fit(
-        data.train[0][:100], data.train[1][:100]
-    )
+    warm_up = ReservoirClassifier(_last_states(ParalESN(units=256, **hyper)))
+    warm_up.fit(data.train[0][:100], data.train[1][:100])
     start = time.monotonic()
     points: list[list[float]] = []
     best: tuple[float, Any, int, str] | None = None
@@ -142,7 +147,7 @@ def _ours(one: Record, data: Digits, settings: Settings, out: Path, report: Repo
         if kind == "perceptron":
             readout = MLP(150, dropout=0.3, seed=settings.seed, progress=False)
         reservoir = ParalESN(units=units, seed=settings.seed, **hyper)
-        model = ReservoirClassifier(reservoir, readout, pool="last").fit(*data.train)
+        model = ReservoirClassifier(_last_states(reservoir), readout).fit(*data.train)
         accuracy = float(model.score(*data.validation))
         seconds = time.monotonic() - start
         if best is not None and seconds > settings.seconds:

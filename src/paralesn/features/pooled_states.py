@@ -1,0 +1,171 @@
+"""Pooled states: a row of features for each series, a reservoir's states summed up over time."""
+
+from collections.abc import Iterator, Sequence
+from math import pi
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from paralesn import checks, scaling, series
+from paralesn.persistence import register_estimator
+from paralesn.reservoirs.base import Reservoir
+from paralesn.reservoirs.paralesn import ParalESN
+
+_VALUES = 1 << 22  # input values read at a time
+
+
+class PooledStates(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""Features of series: statistics of each unit's states over time.
+
+    A reservoir runs over a series of T steps; unit n of its states :math:`z_{t,n}` is summed up by
+    each of the pools, over each of S segments,
+
+    .. math:: \phi_{s,n} = \mathrm{pool}\, \{z_{t,n} : T s \le S t < T (s + 1)\},
+        \qquad s = 0, \dots, S - 1.
+
+    Statistics are gathered while the reservoir runs; the states themselves are never stored.
+
+    Parameters
+    ----------
+    reservoir : reservoir, optional
+        Default: one layer of 1 024 units, whose hyperparameters were chosen for classification.
+    pool : name or sequence of names
+        "last" (the last state, the paper's choice), "mean", "std", "max", "min", "ppv" (share of
+        positive states).
+    segments : int
+        Equal parts of each series to pool over, one after the other.
+    standardize : bool
+        Bring every input feature to zero mean and unit variance over the training series.
+
+    Attributes
+    ----------
+    reservoir_ : reservoir
+        The one that was drawn.
+    n_features_in_, n_features_out_ : int
+        Features (channels) of a time step; columns of the result.
+
+    Examples
+    --------
+    >>> import numpy as np, paralesn as pe
+    >>> X = np.random.default_rng(0).normal(size=(20, 100))
+    >>> pe.PooledStates(pe.ParalESN(units=16), pool=("mean", "std")).fit_transform(X).shape
+    (20, 64)
+
+    The paper's features are the last states, of inputs as they are:
+
+    >>> paper = pe.PooledStates(pe.ParalESN(units=16), pool="last", segments=1, standardize=False)
+    >>> paper.fit_transform(X).shape
+    (20, 16)
+    """
+
+    def __init__(
+        self,
+        reservoir: Reservoir | None = None,
+        *,
+        pool: str | Sequence[str] = ("mean", "std", "ppv"),
+        segments: int = 2,
+        standardize: bool = True,
+    ) -> None:
+        self.reservoir = reservoir
+        self.pool = pool
+        self.segments = segments
+        self.standardize = standardize
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Draw the reservoir for series like X, and measure their mean and variance.
+
+        Parameters
+        ----------
+        X : array-like (batch, time, features), (batch, time) for univariate series, or a list of
+            arrays (time, features) or (time,), of equal length or not
+        y : ignored
+        """
+        pools = checks.pools(self.pool, "pool")
+        segments = checks.integer("segments", self.segments, 1)
+        checks.flag("standardize", self.standardize)
+        reservoir = self._own_reservoir()
+        X = series.collection(X, None, type(self).__name__)
+        reservoir.fit(X)
+        scales = scaling.measure(X)._asdict() if self.standardize else None
+        self.reservoir_, self._pooling, self._scaling = reservoir, (pools, segments), scales
+        self.n_features_in_ = reservoir.n_features_in_
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Features (batch, segments * pools * units) of series X, in the reservoir's precision."""
+        return np.concatenate(list(self.blocks(X)))
+
+    def blocks(self, X: Any) -> Iterator[np.ndarray]:
+        """The same in blocks of series, one after the other, in bounded memory."""
+        check_is_fitted(self, "reservoir_")
+        X = series.collection(X, self.n_features_in_, type(self).__name__)
+        scales = None if self._scaling is None else scaling.Scaling(**self._scaling)
+        longest = max(len(x) for x in X)
+        size = max(1, _VALUES // (longest * self.n_features_in_))
+        for first in range(0, len(X), size):
+            block = X[first : first + size]
+            if first:  # the reservoir would count series from the first of these
+                series.check_finite(block, first)
+            block = block if scales is None else scales.apply(block)
+            yield self.reservoir_.pool(block, *self._pooling)
+
+    @property
+    def n_features_out_(self) -> int:
+        """Columns of the features."""
+        pools, segments = self._pooling
+        return len(pools) * segments * self.reservoir_.n_features_out_
+
+    @property
+    def _n_features_out(self) -> int:
+        """The same, by the name scikit-learn's mixin looks for."""
+        return self.n_features_out_
+
+    def _own_reservoir(self) -> Reservoir:
+        """A fresh copy of the reservoir given, or the default one."""
+        if self.reservoir is None:
+            return default_reservoir()
+        if not isinstance(self.reservoir, Reservoir):
+            raise checks.fail("reservoir", self.reservoir, "None or a reservoir", TypeError)
+        if self.standardize and getattr(self.reservoir, "vocabulary", None) is not None:
+            raise checks.fail("standardize", True, "False with a reservoir that reads tokens")
+        copy: Reservoir = clone(self.reservoir)
+        return copy
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        given = getattr(self.reservoir, "dtype", "float32")
+        tags.transformer_tags.preserves_dtype = [checks.dtype_name(given)]
+        return tags
+
+    # What a saved transformer holds besides its parameters.
+    LEARNT = ("reservoir_", "n_features_in_", "_pooling", "_scaling")
+
+    def _check_learnt(self) -> None:
+        """Check that what a file said was learnt fits together."""
+        if not isinstance(self.reservoir_, Reservoir):
+            raise TypeError("PooledStates must hold a reservoir")
+        pools, segments = self._pooling
+        checks.pools(pools)
+        checks.integer("segments", segments, 1)
+        scaling.check(self._scaling, self.reservoir_.n_features_in_)
+
+
+register_estimator(PooledStates, PooledStates.LEARNT, PooledStates._check_learnt)
+
+
+def default_reservoir() -> ParalESN:
+    """One layer chosen by experiment, see `paralesn.estimators.defaults`."""
+    return ParalESN(
+        units=1024,
+        rho=(0.9, 0.999),
+        theta=(0.0, pi / 2),
+        input_scale=10.0,
+        bias_scale=0.1,
+        mix_scale=1.0,
+        mix_bias_scale=0.3,
+        mix_size=5,
+        dtype="float32",
+    )
