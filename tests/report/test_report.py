@@ -10,6 +10,7 @@ from importlib.resources import files
 
 import numpy as np
 import pytest
+from markupsafe import Markup, escape
 from typer.testing import CliRunner
 
 import stored_records as made
@@ -17,7 +18,9 @@ from paralesn.cli import app
 from paralesn.paper import configurations, reproduce, tables
 from paralesn.paper.search import Tuned
 from paralesn.report import build, chosen, comparison, scales, stored
-from paralesn.report.parts import Findings, Html, html
+from paralesn.report.elements import Figure, Findings, Note, Section, Table
+from paralesn.report.labels import Box, Label, place_labels
+from paralesn.report.page import page
 from paralesn.report.sections import SECTIONS, archive, lra
 
 CHOSEN = configurations.shipped("narma10", "ParalESN", "extended")
@@ -200,9 +203,9 @@ def test_tables_hold_the_numbers_of_the_records(tmp_path, folders):
         if model in tables.MAIN and task != "smnist" and "best" in kind:
             losses = [cell.task.loss(found.cells[task, m].mean) for m in tables.MAIN]
             assert cell.task.loss(cell.mean) <= max(losses)
-    for table in re.findall(r"<table>.*?</table>", text):
+    for table in re.findall(r"<table>.*?</table>", text, re.DOTALL):
         if "<caption>Memory" in table or "<caption>Forecasting" in table:
-            for row in re.findall(r"<tr>(.*?)</tr>", table)[1:]:
+            for row in re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)[1:]:
                 entries = re.findall(
                     r'<td( class="best")? data-task="(\w+)".*?data-mean="(.*?)"', row
                 )
@@ -218,14 +221,26 @@ def test_what_has_no_records_is_said_and_not_shown(tmp_path):
     assert len(missing) == len(SECTIONS) - 2  # the race, and versions and machine
     absent = text[text.index('id="absent"') :]
     for title in missing:
-        assert f"<dt>{html(title)}</dt>" in absent
+        assert f"<dt>{escape(title)}</dt>" in absent
     assert 'id="race"' in text
     assert 'id="scaling"' not in text
 
 
-def test_text_is_escaped():
-    assert html('<b> & "') == "&lt;b&gt; &amp; &quot;"
-    assert html(Html("<b>")) == "<b>"
+def test_text_is_escaped_wherever_it_stands():
+    """Only `Markup` is taken for HTML."""
+    bad = '<b id="x"> & \''
+    table = Table(bad, [bad, bad], [[bad, bad], [Markup("<i>"), Markup("<s>")]], note=bad)
+    figure = Figure(bad, Markup("<svg></svg>"), bad, legend=["ESN"], data=table)
+    sections = [
+        Section("one", bad, bad, [table, figure, Note(bad)]),
+        Section("two", bad, missing=bad),
+    ]
+    text = page(bad, bad, sections, bad)
+    body = text[text.index("<body>") : text.index("<script>")]
+    assert "<b id" not in text
+    assert body.count(str(escape(bad))) >= 15
+    assert body.count("<i>") == body.count("<s>") == 2
+    assert "<svg></svg>" in body
 
 
 @pytest.mark.parametrize("scheme", [0, 1])
@@ -268,6 +283,27 @@ def test_ticks_are_round_and_within():
 )  # fmt: skip
 def test_labels_are_short(value, text):
     assert scales.short(value) == text
+
+
+# -- labels ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spread", [3.0, 15.0, 80.0])
+def test_labels_stand_apart_and_inside(spread):
+    """Of four crowded points, as of the paper's four models: no label over another or a mark."""
+    pane = (46.0, 12.0, 390.0, 230.0)
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        centre = rng.uniform((80, 40), (350, 200))
+        points = np.clip(centre + rng.normal(0, spread, (4, 2)), (50, 20), (386, 226))
+        labels = [Label(*map(float, p), name) for p, name in zip(points, tables.MAIN, strict=True)]
+        spots = place_labels(labels, [(one.x, one.y) for one in labels], pane)
+        boxes = [one.box(spot) for one, spot in zip(labels, spots, strict=True)]
+        marks = [Box(x - 4, y - 4, x + 4, y + 4) for x, y, _ in labels]
+        for i, box in enumerate(boxes):
+            assert all(box.overlap(other) == 0 for other in boxes[i + 1 :])
+            assert all(box.overlap(mark) == 0 for mark in marks)
+            assert box.overlap(Box(*pane)) == pytest.approx(box.area)
 
 
 # -- the command -----------------------------------------------------------------------------------
@@ -319,10 +355,10 @@ def test_the_archive_stands_beside_its_rivals(tmp_path, monkeypatch):
     monkeypatch.delenv("PARALESN_DATA", raising=False)  # the rivals that come with the package
     made.write_all(tmp_path)
     found = archive.section(Findings(stored.load([tmp_path / "results"])))
-    accuracies, ahead = found.parts
+    accuracies, ahead = found.content
     assert accuracies.rows[0][0] == "FordA"
-    assert 'class="best"' in accuracies.rows[0][1]
-    assert "0.9712" in accuracies.rows[0][1]
+    assert accuracies.rows[0][1].best
+    assert accuracies.rows[0][1].shown == "0.9712"
     assert ahead.rows[0][:4] == ["MiniROCKET", "1", "0.9712", "0.9485"]
     assert found.data["rivals"]["QUANT"]["better"] == 1
     assert archive.section(Findings(stored.Stored())).missing
@@ -332,10 +368,10 @@ def test_the_arena_stands_below_the_papers_rows():
     shown = configurations.shipped("smnist", "ParalESN", "extended")
     run = made.run(replace(shown, task="lra-text", model="ParalESN (deep)"), 0, 0.8)
     cells = chosen.table_cells([run | {"kind": "lra"}])
-    table, seconds, *_ = lra.section(Findings(stored.Stored(), cells)).parts
+    table, seconds, *_ = lra.section(Findings(stored.Stored(), cells)).content
     assert table.rows[-1][0] == "ParalESN (deep), ours"
     assert table.rows[-2][3] == "80.2"  # as the paper prints it
-    assert "80.0" in table.rows[-1][3]
-    assert "-" in table.rows[-1][5]  # no average of one task
+    assert table.rows[-1][3].shown == "80.0"
+    assert table.rows[-1][5].shown == "-"  # no average of one task
     assert len(seconds.rows) == 3
     assert lra.section(Findings(stored.Stored())).missing

@@ -182,3 +182,38 @@ def test_on_paper_there_is_nothing_to_click_and_all_is_open(opened):
     assert page.locator("details.fold:not([open])").count() == 0
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator("details.fold[open]").count() == 0
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_no_label_of_the_trade_off_is_printed_over_another(opened, width):
+    page = opened(viewport={"width": width, "height": 900})
+    figure = page.locator("#comparison figure").first
+    assert figure.locator("h3").inner_text() == "Score against training time"
+    overlaps = figure.locator(".chart").evaluate(
+        """chart => {
+            const texts = [...chart.querySelectorAll("text")].map((t) => t.getBoundingClientRect());
+            const shrunk = 1; // boxes of letters have air around them
+            return texts.flatMap((a, i) => texts.slice(i + 1).filter((b) =>
+                Math.min(a.right, b.right) - Math.max(a.left, b.left) > shrunk &&
+                Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > shrunk)).length;
+        }"""
+    )
+    assert figure.locator(".chart .beside").count() == 4
+    assert overlaps == 0
+
+
+def test_a_hidden_model_is_not_printed(opened):
+    page = opened()
+    figure = page.locator("#comparison figure").first
+    item = figure.locator('.legend [data-series="ESN"]')
+    series = figure.locator('.chart [data-series="ESN"]')
+    page.emulate_media(media="print")
+    assert item.is_visible()
+    assert series.is_visible()
+    page.emulate_media(media="screen")
+    item.get_by_role("button").click()
+    assert item.is_visible()  # to be shown again
+    page.emulate_media(media="print")
+    assert not item.is_visible()
+    assert not series.is_visible()
+    assert figure.locator('.legend [data-series="ParalESN"]').is_visible()

@@ -8,8 +8,8 @@ from paralesn import __version__
 from paralesn.files import save_text
 from paralesn.paper.tables import Cell
 from paralesn.report.chosen import table_cells
+from paralesn.report.elements import Findings, Section
 from paralesn.report.page import page
-from paralesn.report.parts import Findings, Html, Section, html
 from paralesn.report.sections import SECTIONS
 from paralesn.report.stored import Stored
 
@@ -46,13 +46,12 @@ def data(made: list[Section]) -> dict[str, Any]:
     }
 
 
-def _lead(found: Findings) -> Html:
+def _lead(found: Findings) -> str:
     cells: list[Cell] = list(found.cells.values())
     runs = f"{len(found.stored.runs):,} runs"
     over = len({cell.task.name for cell in cells})
     tasks = f" on {over} benchmarks" if over else ""
-    text = (
+    return (
         f"{runs}{tasks}, beside the figures of “ParalESN: Enabling parallel information "
         "processing in Reservoir Computing” (Pinna, Lagomarsini, Ceni, Gallicchio, ICML 2026)."
     )
-    return Html(f"<p>{html(text)}</p>")

@@ -7,8 +7,12 @@ script can zoom and draw new ticks.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
-from paralesn.report.parts import LOOKS, Html, Look, html
+from markupsafe import Markup, escape
+
+from paralesn.report.elements import LOOKS, Look
+from paralesn.report.labels import Label, Spot, place_labels
 from paralesn.report.scales import Scale, scale, short
 
 WIDTH = 400
@@ -50,38 +54,41 @@ def mark(x: float, y: float, look: Look, tip: str) -> str:
     """A marker."""
     return (
         f'<path class="pt" transform="translate({x:.2f} {y:.2f})" d="{MARKERS[look.marker]}">'
-        f"<title>{html(tip)}</title></path>"
+        f"<title>{escape(tip)}</title></path>"
     )
 
 
-def swatch(look: Look) -> Html:
+def swatch(look: Look) -> Markup:
     """A sample of a series for a legend."""
-    return Html(
+    return Markup(
         f'<svg class="swatch {classes(look)}" viewBox="-12 -6 24 12" aria-hidden="true">'
         f'<path class="ln" d="M-11 0H11"/><path class="pt" d="{MARKERS[look.marker]}"/></svg>'
     )
 
 
-def svg(label: str, height: float, body: str, attributes: str = "", width: float = WIDTH) -> Html:
+def svg(label: str, height: float, body: str, attributes: str = "", width: float = WIDTH) -> Markup:
     """The whole drawing, named for those who do not see it."""
-    return Html(
-        f'<svg class="chart" role="img" aria-label="{html(label)}" '
+    return Markup(
+        f'<svg class="chart" role="img" aria-label="{escape(label)}" '
         f'viewBox="0 0 {width:g} {height:g}" {attributes}>{body}</svg>'
     )
 
 
-def xy(label: str, x: Axis, y: Axis, series: Sequence[Series], height: float = 270) -> Html:
+def xy(label: str, x: Axis, y: Axis, series: Sequence[Series], height: float = 270) -> Markup:
     """Lines or points over two axes."""
     left, right, top, bottom = 46, WIDTH - 10, 12, height - 40
     across = scale((p[0] for s in series for p in s.points), left, right, x.log, x.margin)
     up = scale((p[1] for s in series for p in s.points), bottom, top, y.log, y.margin)
+    spots = _label_spots(series, across, up)
     body = [
         f'<rect class="pane" x="{left}" y="{top}" width="{right - left}" height="{bottom - top}"/>',
         '<g class="ticks">' + _ticks(across, up) + "</g>",
-        f'<text class="axis" x="{(left + right) / 2}" y="{height - 6}">{html(x.label)}</text>',
+        f'<text class="axis" x="{(left + right) / 2}" y="{height - 6}">{escape(x.label)}</text>',
         f'<text class="axis" transform="translate(11 {(top + bottom) / 2}) rotate(-90)">'
-        f"{html(y.label)}</text>",
-        '<g class="marks">' + "".join(_series(s, across, up) for s in series) + "</g>",
+        f"{escape(y.label)}</text>",
+        '<g class="marks">'
+        + "".join(map(partial(_series, across=across, up=up), series, spots))
+        + "</g>",
     ]
     kind = {True: "log", False: "linear"}
     zoom = (
@@ -107,20 +114,34 @@ def _ticks(across: Scale, up: Scale) -> str:
     return "".join(parts)
 
 
-def _series(one: Series, across: Scale, up: Scale) -> str:
+def _label_spots(series: Sequence[Series], across: Scale, up: Scale) -> list[list[Spot]]:
+    """Places for the labels of each series, none of them over another."""
+    labels = [
+        Label(across(x), up(y), text)
+        for one in series
+        for (x, y), text in zip(one.points, one.labels, strict=False)
+    ]
+    marks = [(across(x), up(y)) for one in series for x, y in one.points]
+    spots = iter(place_labels(labels, marks, (across.start, up.end, across.end, up.start)))
+    return [[next(spots) for _ in one.labels] for one in series]
+
+
+def _series(one: Series, spots: Sequence[Spot], across: Scale, up: Scale) -> str:
+    """The line, marks and labels of a series, as a group that can be hidden."""
     look = one.look or LOOKS.get(one.name, Look(1))
     places = [(across(x), up(y)) for x, y in one.points]
     points = " ".join(f"{x:.2f},{y:.2f}" for x, y in places)
     body = f'<polyline class="ln" points="{points}"/>' if one.line and len(places) > 1 else ""
     body += "".join(mark(*at, look, tip) for at, tip in zip(places, one.tips, strict=True))
-    for (x, y), text in zip(places, one.labels, strict=False):
-        # Beside the point, on the side where there is room.
-        side, gap = ("end", -9) if x > (across.start + across.end) / 2 else ("start", 9)
+    for (x, y), text, spot in zip(places, one.labels, spots, strict=False):
+        if spot.is_far:
+            end = "{:.1f} {:.1f}".format(*spot.leader_end)
+            body += f'<path class="leader" transform="translate({x:.2f} {y:.2f})" d="M0 0L{end}"/>'
         body += (
-            f'<text class="beside" text-anchor="{side}" data-gap="{gap}" x="{x + gap:.1f}" '
-            f'y="{y + 4:.1f}">{html(text)}</text>'
+            f'<text class="beside" text-anchor="{spot.anchor}" data-from="{x:.2f} {y:.2f}" '
+            f'x="{x + spot.dx:.1f}" y="{y + spot.dy:.1f}">{escape(text)}</text>'
         )
-    return f'<g class="series {classes(look)}" data-series="{html(one.name)}">{body}</g>'
+    return f'<g class="series {classes(look)}" data-series="{escape(one.name)}">{body}</g>'
 
 
 def dots(
@@ -128,7 +149,7 @@ def dots(
     x: Axis,
     rows: Mapping[str, Mapping[str, tuple[float, str]]],
     middle: float | None = None,
-) -> Html:
+) -> Markup:
     """A row for each name, with a mark for each series at its value; `middle` is a line."""
     left, right, top, step = 104, WIDTH - 12, 10, 21
     bottom = top + step * len(rows)
@@ -145,7 +166,7 @@ def dots(
     by_series: dict[str, list[str]] = {}
     for i, (name, row) in enumerate(rows.items()):
         y = top + step * (i + 0.5)
-        body.append(f'<text class="row" x="{left - 8}" y="{y + 4}">{html(name)}</text>')
+        body.append(f'<text class="row" x="{left - 8}" y="{y + 4}">{escape(name)}</text>')
         there = [across(value) for value, _ in row.values()]
         body.append(f'<path class="span" d="M{min(there):.1f} {y}H{max(there):.1f}"/>')
         for model, (value, tip) in row.items():
@@ -154,10 +175,10 @@ def dots(
     for model, marks in by_series.items():
         look = LOOKS.get(model, Look(1))
         body.append(
-            f'<g class="series {classes(look)}" data-series="{html(model)}">{"".join(marks)}</g>'
+            f'<g class="series {classes(look)}" data-series="{escape(model)}">{"".join(marks)}</g>'
         )
     centre = (left + right) / 2
-    body.append(f'<text class="axis" x="{centre}" y="{bottom + 32}">{html(x.label)}</text>')
+    body.append(f'<text class="axis" x="{centre}" y="{bottom + 32}">{escape(x.label)}</text>')
     return svg(label, bottom + 38, "".join(body))
 
 
@@ -171,7 +192,7 @@ class Box:
     count: int
 
 
-def boxes(label: str, found: Sequence[Box], log: bool) -> Html:
+def boxes(label: str, found: Sequence[Box], log: bool) -> Markup:
     """Quartiles and median of every value of a hyperparameter, and the best as a point."""
     left, right, top, bottom, width = 40, 212, 8, 122, 220
     up = scale((v for b in found for v in (b.best, *b.quartiles)), bottom, top, log, 0.06)
@@ -193,7 +214,7 @@ def boxes(label: str, found: Sequence[Box], log: bool) -> Html:
         )
         body.append(
             f'<g class="series c1"><rect class="box" x="{x - half:.1f}" y="{low:.1f}" '
-            f'width="{2 * half:.1f}" height="{max(high - low, 1):.1f}"><title>{html(tip)}</title>'
+            f'width="{2 * half:.1f}" height="{max(high - low, 1):.1f}"><title>{escape(tip)}</title>'
             f'</rect><path class="ln" d="M{x - half:.1f} {up(median):.1f}h{2 * half:.1f}"/>'
             + mark(x, up(box.best), Look(1), tip)
             + "</g>"
@@ -201,7 +222,7 @@ def boxes(label: str, found: Sequence[Box], log: bool) -> Html:
         spot = f'x="{x:.1f}" y="{bottom + 14}"'
         if turned:
             spot = f'class="y" transform="translate({x + 4:.1f} {bottom + 10}) rotate(-45)"'
-        body.append(f'<g class="ticks"><text {spot}>{html(box.label)}</text></g>')
+        body.append(f'<g class="ticks"><text {spot}>{escape(box.label)}</text></g>')
     below = 14 + 4 * max(len(box.label) for box in found) if turned else 20
     return svg(label, bottom + below, "".join(body), width=width)
 
@@ -211,7 +232,7 @@ def ranks(
     names: Sequence[str],
     values: Sequence[float],
     cliques: Sequence[Sequence[str]],
-) -> Html:
+) -> Markup:
     """A critical-difference diagram: average ranks on a line, bars over what is not told apart."""
     left, right, top, step = 138, WIDTH - 138, 30, 20
     count = len(names)
@@ -229,7 +250,7 @@ def ranks(
         tip = "Not told apart: " + ", ".join(clique)
         body.append(
             f'<path class="clique" d="M{ends[0] - 4:.1f} {y}H{ends[1] + 4:.1f}">'
-            f"<title>{html(tip)}</title></path>"
+            f"<title>{escape(tip)}</title></path>"
         )
     first = bars + 9 * len(cliques) + 14
     half = (count + 1) // 2
@@ -240,10 +261,10 @@ def ranks(
         look = LOOKS.get(name, Look(1))
         at = across(value)
         body.append(
-            f'<g class="series {classes(look)}" data-series="{html(name)}">'
+            f'<g class="series {classes(look)}" data-series="{escape(name)}">'
             f'<path class="ln" d="M{at:.1f} {top}V{y}H{end}"/>'
             + mark(at, top, look, f"{name}: average rank {value:.2f}")
             + f'<text class="beside" text-anchor="{anchor}" x="{end + text}" y="{y + 4}">'
-            f'{html(name)} <tspan class="soft">{value:.2f}</tspan></text></g>'
+            f'{escape(name)} <tspan class="soft">{value:.2f}</tspan></text></g>'
         )
     return svg(label, first + step * half, "".join(body))

@@ -112,11 +112,11 @@
       const marks = svg.querySelector(".marks"), all = (name) => [...marks.querySelectorAll(name)];
       this.lines = all("polyline").map((line) =>
         [line, line.getAttribute("points").trim().split(" ").map((pair) => pair.split(",").map(Number))]);
-      this.points = all(".pt").map((point) =>
+      this.points = all(".pt, .leader").map((point) =>
         [point, point.getAttribute("transform").match(/-?[\d.]+/g).map(Number)]);
       this.texts = all("text").map((text) => {
-        const gap = Number(text.dataset.gap);
-        return [text, gap, [Number(text.getAttribute("x")) - gap, Number(text.getAttribute("y")) - 4]];
+        const [x, y] = text.dataset.from.split(" ").map(Number); // the point it belongs to
+        return [text, Number(text.getAttribute("x")) - x, Number(text.getAttribute("y")) - y, [x, y]];
       });
       const clip = make("clipPath", { id: "clip" + number });
       clip.append(make("rect", { x: left - 6, y: top - 6, width: this.width + 12, height: this.height + 12 }));
@@ -152,10 +152,11 @@
         point.setAttribute("transform", `translate(${at[0]} ${at[1]})`);
         point.style.display = this.inside(at) ? "" : "none";
       }
-      for (const [text, gap, place] of this.texts) {
+      for (const [text, dx, dy, place] of this.texts) {
         const at = this.place(place);
-        text.setAttribute("x", at[0] + gap);
-        text.setAttribute("y", at[1] + 4);
+        text.setAttribute("x", at[0] + dx);
+        text.setAttribute("y", at[1] + dy);
+        text.style.display = this.inside(at) ? "" : "none";
       }
       this.drawTicks();
       this.changed();

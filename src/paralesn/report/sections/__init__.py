@@ -5,7 +5,7 @@ To add one, write a function `Findings -> Section` in a file of its own, and nam
 
 from collections.abc import Callable
 
-from paralesn.report.parts import Findings, Section
+from paralesn.report.elements import Findings, Section
 from paralesn.report.sections import (
     archive,
     compare,

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from markupsafe import Markup
+
 from paralesn.paper.protocols import ucr
 from paralesn.paper.runs import identity
-from paralesn.report.parts import Findings, Html, Section, Table
+from paralesn.report.elements import Entry, Findings, Section, Table
 
 TITLE = "UCR archive"
 
@@ -35,12 +37,14 @@ def section(found: Findings) -> Section:
                 [_counts(rival, compared[rival]) for rival in rivals],
             )
         )
-    lead = Html("<code>ReservoirClassifier()</code> as it comes, without any choice for a dataset.")
+    lead = Markup(
+        "<code>ReservoirClassifier()</code> as it comes, without any choice for a dataset."
+    )
     data = {"datasets": results, "rivals": compared}
     return Section("ucr", TITLE, lead, tables, data=data)
 
 
-def _row(one: dict[str, Any], rivals: list[str]) -> list[str | Html]:
+def _row(one: dict[str, Any], rivals: list[str]) -> list[str | Entry]:
     figures = [one["mean"], *(one["published"].get(rival) for rival in rivals)]
     best = max(figure for figure in figures if figure is not None)
     ours, *theirs = (_accuracy(figure, best) for figure in figures)
@@ -48,11 +52,8 @@ def _row(one: dict[str, Any], rivals: list[str]) -> list[str | Html]:
     return [one["task"], ours, *theirs, f"{one['seconds']:.2f}", *sizes]
 
 
-def _accuracy(figure: float | None, best: float) -> Html:
-    if figure is None:
-        return Html("<td>-</td>")
-    bold = ' class="best"' if figure == best else ""
-    return Html(f'<td{bold}><span class="ours">{figure:.4f}</span></td>')
+def _accuracy(figure: float | None, best: float) -> Entry | str:
+    return "-" if figure is None else Entry(f"{figure:.4f}", best=figure == best)
 
 
 def _counts(rival: str, one: dict[str, float]) -> list[str]:

@@ -16,7 +16,7 @@ from paralesn.report.comparison import (
     shared,
     trade_off,
 )
-from paralesn.report.parts import Figure, Findings, Html, Section, Table, html
+from paralesn.report.elements import Element, Figure, Findings, Note, Section, Table
 
 TITLE = "All benchmarks together"
 Scores = dict[tuple[str, str], float]
@@ -39,18 +39,18 @@ def section(found: Findings) -> Section:
     if every is not None and set(every.models) == set(main.models):
         every = None
     paper = ranking(_published(), MAIN)
-    parts: list[Figure | Table | Html] = []
+    content: list[Element] = []
     if exchange is not None:
-        parts.append(_exchange(exchange))
-    parts.append(_ranks("Critical differences", main))
+        content.append(_exchange(exchange))
+    content.append(_ranks("Critical differences", main))
     if every is not None:
-        parts.append(_ranks("Critical differences, every reservoir", every))
-    parts += [_table(main, paper), _tests(main), _left_out(scores)]
+        content.append(_ranks("Critical differences, every reservoir", every))
+    content += [_table(main, paper), *_tests(main), *_left_out(scores)]
     return Section(
         "comparison",
         TITLE,
         lead=f"{len(main.tasks)} benchmarks: {', '.join(tasks()[t].title for t in main.tasks)}.",
-        parts=[part for part in parts if part],
+        content=content,
         data={
             "trade_off": as_data(exchange),
             "ranking": as_data(main),
@@ -141,28 +141,25 @@ def _table(one: Ranking, paper: Ranking | None) -> Table:
     )
 
 
-def _tests(one: Ranking) -> Table | Html:
+def _tests(one: Ranking) -> list[Table]:
     if one.p_values is None:
-        return Html("")
+        return []
     rows = []
     for i, better in enumerate(one.models):
         values = one.p_values[i]
         rows.append([better, *("" if np.isnan(v) else f"{v:.3g}" for v in values)])
-    return Table(
-        "Wilcoxon's p-values",
-        ["does better than …", *one.models],
-        rows,
-        note=f"One-sided; a difference counts below {LEVEL / (len(one.models) - 1):.3g}, which is "
-        f"{LEVEL:g} over the number of models less one, if Friedman's test sees any.",
-        folded=True,
+    note = (
+        f"One-sided; a difference counts below {LEVEL / (len(one.models) - 1):.3g}, which is "
+        f"{LEVEL:g} over the number of models less one, if Friedman's test sees any."
     )
+    heads = ["does better than …", *one.models]
+    return [Table("Wilcoxon's p-values", heads, rows, note=note, folded=True)]
 
 
-def _left_out(scores: Scores) -> Html:
+def _left_out(scores: Scores) -> list[Note]:
     """Tasks that not all of the models were run on."""
     there, _, other = shared(scores, MAIN)
     if not other:
-        return Html("")
+        return []
     names = ", ".join(tasks()[task].title for task in other)
-    text = f"Left out, for not all of {', '.join(there)} are on record: {names}."
-    return Html(f'<p class="note">{html(text)}</p>')
+    return [Note(f"Left out, for not all of {', '.join(there)} are on record: {names}.")]

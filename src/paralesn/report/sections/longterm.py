@@ -1,9 +1,11 @@
 """Long-term forecasts beside published ones."""
 
+from markupsafe import Markup
+
 from paralesn.paper.catalogue import tasks
 from paralesn.paper.protocols import long_term
 from paralesn.paper.runs import identity
-from paralesn.report.parts import Findings, Html, Section, Table
+from paralesn.report.elements import Entry, Findings, Section, Table
 
 TITLE = "Long-term forecasting"
 
@@ -19,14 +21,14 @@ def section(found: Findings) -> Section:
     for one in results:
         figures = {"": one["mean"], **one["published"]}
         best = min(figures, key=lambda name: figures[name])
-        ours = f'<span class="ours">{one["mean"]:.4f}</span> <span class="std">±{one["std"]:.4f}'
+        spread = Markup(f' <span class="std">±{one["std"]:.4f}</span>')
         rows.append(
             [
                 tasks()[one["task"]].title,
-                Html(f"<td{_bold(best == '')}>{ours}</span></td>"),
+                Entry(f"{one['mean']:.4f}", spread, best=best == ""),
                 f"{one['metrics']['mae']:.4f}",
                 f"{one['seconds']:.1f}",
-                *(_rival(one["published"][name], name == best) for name in rivals),
+                *(Entry(f"{one['published'][n]:.3f}", best=n == best) for n in rivals),
             ]
         )
     table = Table(
@@ -46,11 +48,3 @@ def _latest(runs: list[dict]) -> list[dict]:
     """Runs of the configuration of each set that was recorded last."""
     last = {run["task"]: (run["configuration"], run["alpha"]) for run in runs}
     return [run for run in runs if (run["configuration"], run["alpha"]) == last[run["task"]]]
-
-
-def _bold(yes: bool) -> str:
-    return ' class="best"' if yes else ""
-
-
-def _rival(value: float, best: bool) -> Html:
-    return Html(f'<td{_bold(best)}><span class="ours">{value:.3f}</span></td>')

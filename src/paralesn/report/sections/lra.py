@@ -4,7 +4,7 @@ from paralesn.paper.catalogue import read, tasks, tasks_of
 from paralesn.paper.protocols.lra import FILE, MODEL
 from paralesn.paper.protocols.lra_table import average, figures, ours_of
 from paralesn.paper.tables import notes, rows
-from paralesn.report.parts import Findings, Html, Section, Table, html
+from paralesn.report.elements import Element, Entry, Findings, Note, Section, Table
 
 TITLE = "Long Range Arena"
 _TIMES = (
@@ -21,9 +21,11 @@ def section(found: Findings) -> Section:
     if not there:
         return Section("lra", TITLE, missing="`paralesn reproduce lra` runs it.")
     names = [tasks()[name].title for name in tasks_of("lra")]
-    lines = [[f"{row}, the paper", *map(_number, figures(row))] for row in read(FILE)["published"]]
+    lines: list[list[str | Entry]] = [
+        [f"{row}, the paper", *map(_number, figures(row))] for row in read(FILE)["published"]
+    ]
     ours = [None if cell is None else cell.mean / cell.task.scale for cell in cells]
-    lines.append([f"{MODEL}, ours", *(_ours(one) for one in (*ours, average(cells)))])
+    lines.append([f"{MODEL}, ours", *(Entry(_number(one)) for one in (*ours, average(cells)))])
     times = [
         [
             what,
@@ -34,18 +36,14 @@ def section(found: Findings) -> Section:
         ]
         for what, name in _TIMES
     ]
-    parts: list[Table | Html] = [
+    content: list[Element] = [
         Table("Accuracy in %", ["Model", *names, "Average"], lines),
         Table("Seconds", ["", *names], times),
-        *(Html(f'<p class="note">{html(text)}</p>') for text in notes(there)),
+        *map(Note, notes(there)),
     ]
     lead = "All rows but the last are as the paper prints them, most of them quoted there."
-    return Section("lra", TITLE, lead, parts, data=rows(there))
+    return Section("lra", TITLE, lead, content, data=rows(there))
 
 
 def _number(figure: float | None) -> str:
     return "-" if figure is None else f"{figure:.1f}"
-
-
-def _ours(figure: float | None) -> Html:
-    return Html(f'<td><span class="ours">{_number(figure)}</span></td>')

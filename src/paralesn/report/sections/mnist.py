@@ -2,13 +2,15 @@
 
 from typing import Any
 
+from markupsafe import Markup, escape
+
 from paralesn.paper.catalogue import published, read, tasks, tasks_of
 from paralesn.paper.protocols.mnist import COLUMNS, OURS, TRAINED, paper_cost
 from paralesn.paper.tables import MAIN, Cell, best, notes, rows
 from paralesn.report.charts import Axis, Series, xy
 from paralesn.report.chosen import PAPER
-from paralesn.report.parts import LOOKS, Figure, Findings, Html, Look, Section, Table, html
-from paralesn.report.sections.results import held_line, paper_line
+from paralesn.report.elements import LOOKS, Entry, Figure, Findings, Look, Note, Section, Table
+from paralesn.report.sections.results import result
 
 TITLE = "Sequential MNIST"
 # Hollow are the paper's figures here, so that deep models need markers of their own.
@@ -21,7 +23,6 @@ def section(found: Findings) -> Section:
     if not names:
         return Section("mnist", TITLE, missing="`paralesn reproduce mnist` runs these tables.")
     cells = [cell for cell in found.cells.values() if cell.task.name in names]
-    said = [Html(f'<p class="note">{html(text)}</p>') for text in notes(cells)]
     return Section(
         "mnist",
         TITLE,
@@ -30,7 +31,7 @@ def section(found: Findings) -> Section:
         [
             *(_exchange(found, name) for name in names),
             *(_table(found, name) for name in names),
-            *said,
+            *map(Note, notes(cells)),
         ],
         data=rows(cells),
     )
@@ -50,41 +51,31 @@ def _table(found: Findings, task: str) -> Table:
     return Table(tasks()[task].title, ["Model", *heads], lines)
 
 
-def _parameters(cell: Cell | None, model: str) -> Html:
+def _parameters(cell: Cell | None, model: str) -> Markup:
     paper = read("classification.toml")["cost"].get(model)
     theirs = "" if paper is None else f"≈{paper['parameters'] / 1e3:.0f}k"
     return _over("" if cell is None else f"{cell.costs['trained'][0] / 1e3:.1f}k", theirs)
 
 
-def _over(ours: str, theirs: str, kind: str = "") -> Html:
+def _over(ours: str, theirs: str, kind: str = "") -> Markup:
     """Ours where there is one, the paper's below it."""
-    quoted = f'<span class="theirs {kind}">paper {html(theirs)}</span>' if theirs else ""
-    return Html(f"{html(ours)}{quoted}" if ours or quoted else "-")
+    quoted = f'<span class="theirs {kind}">paper {escape(theirs)}</span>' if theirs else ""
+    return Markup(f"{escape(ours)}{quoted}" if ours or quoted else "-")
 
 
-def _accuracy(found: Findings, task: str, model: str, winner: bool) -> Html:
+def _accuracy(found: Findings, task: str, model: str, winner: bool) -> Entry | Markup:
     cell, scale = found.cells.get((task, model)), tasks()[task].scale
     if cell is None:
         paper = published(task, model)
         if paper is None or paper.std is None:
-            return Html("-")
+            return Markup("-")
         return _over("", f"{paper.mean / scale:.1f} ±{paper.std / scale:.1f}")
-    text = (
-        f'<span class="ours">{cell.mean / scale:.2f}</span> '
-        f'<span class="std">±{cell.std / scale:.2f}{"*" if cell.shipped else ""}</span>'
-    )
-    text += paper_line(cell)
-    held = found.cells.get((task, model + PAPER))
-    if held is not None and held.space != cell.space:
-        text += held_line(held)
-    kind = ' class="best"' if winner else ""
-    return Html(
-        f'<td{kind} data-task="{task}" data-model="{html(model)}" data-mean="{cell.mean!r}">'
-        f"{text}</td>"
-    )
+    return result(cell, found.cells.get((task, model + PAPER)), winner)
 
 
-def _cost(cell: Cell | None, task: str, model: str, name: str, divisor: float, theirs: str) -> Html:
+def _cost(
+    cell: Cell | None, task: str, model: str, name: str, divisor: float, theirs: str
+) -> Markup:
     paper = paper_cost(task, model, theirs)
     quoted = "" if paper is None else f"{paper[0]:g} ±{paper[1]:g}"
     ours = None if cell is None else cell.costs.get(name)

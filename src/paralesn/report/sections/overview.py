@@ -1,10 +1,12 @@
 """How our figures stand beside the paper's, at a glance."""
 
+from markupsafe import Markup
+
 from paralesn.paper.catalogue import models, tasks
 from paralesn.paper.tables import Cell
 from paralesn.report.charts import Axis, dots
 from paralesn.report.chosen import PAPER
-from paralesn.report.parts import Figure, Findings, Html, Section, Table, html
+from paralesn.report.elements import Figure, Findings, Section, Table, Tiles
 
 TITLE = "Beside the paper"
 
@@ -19,18 +21,17 @@ def section(found: Findings) -> Section:
     tiles = [
         (f"{len(own)}", "results, each a mean over seeds"),
         (_share(quoted), "better than or even with the paper's figure"),
-        (_share(held), "so with its own search space") if held else ("", ""),
+        *([(_share(held), "so with its own search space")] if held else []),
         _leader(quoted),
     ]
-    shown = "".join(f"<li><b>{html(big)}</b>{html(text)}</li>" for big, text in tiles if big)
     names = [model for model in models() if any(cell.model == model for cell in quoted)]
     return Section(
         "overview",
         TITLE,
         lead="Every cell is the mean over seeds of a configuration chosen on validation data, in "
         "the paper's search space or in a wider one, whichever did better there.",
-        parts=[
-            Html(f'<ul class="tiles">{shown}</ul>'),
+        content=[
+            Tiles(tiles),
             Figure(
                 "How many times better than the paper",
                 dots(
@@ -101,13 +102,13 @@ def _counts(found: Findings, row: str) -> list[int]:
 
 
 def _counted(found: Findings, names: list[str]) -> Table:
-    def words(row: str) -> Html | str:
+    def words(row: str) -> Markup | str:
         counts = _counts(found, row)
         if not any(counts):
             return "-"
         spoken = "{} better, {} even, {} worse".format(*counts)
         shown = "{} / {} / {}".format(*counts)
-        return Html(f'<span aria-hidden="true">{shown}</span><span class="sr">{spoken}</span>')
+        return Markup(f'<span aria-hidden="true">{shown}</span><span class="sr">{spoken}</span>')
 
     return Table(
         "Better / even / worse",

@@ -4,7 +4,7 @@ from typing import Any
 
 from paralesn.paper.catalogue import tasks
 from paralesn.report.charts import Axis, Series, xy
-from paralesn.report.parts import Figure, Findings, Html, Section, Table
+from paralesn.report.elements import Entry, Figure, Findings, Section, Table
 
 TITLE = "Accuracy against seconds"
 
@@ -60,8 +60,7 @@ def _table(task: str, runs: dict[str, Any]) -> Table:
     best = max(run["accuracy"] for run in runs.values())
     rows = []
     for model, run in runs.items():
-        bold = ' class="best"' if run["accuracy"] == best else ""
-        accuracy = Html(f'<td{bold}><span class="ours">{run["accuracy"]:.2%}</span></td>')
+        accuracy = Entry(f"{run['accuracy']:.2%}", best=run["accuracy"] == best)
         rows.append([model, accuracy, f"{run['seconds']:.1f}", f"{run['parameters']:,}",
                      str(run["configuration"])])  # fmt: skip
     columns = ["Model", "Test accuracy", "Seconds", "Trained parameters", "What"]

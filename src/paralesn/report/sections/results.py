@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from markupsafe import Markup, escape
+
 from paralesn.paper.catalogue import Task, tasks
 from paralesn.paper.tables import TABLES, Cell, best, notes, rows
 from paralesn.report.chosen import PAPER
-from paralesn.report.parts import Findings, Html, Section, Table, html
+from paralesn.report.elements import Entry, Findings, Note, Section, Table
 
 _SIGNS = {"win": ("✓", "better"), "even": ("=", "even"), "loss": ("✗", "worse")}
 _LEAD = (
@@ -43,9 +45,8 @@ def _section(found: Findings, key: str, title: str, names: Sequence[str], comman
     of_groups = [cell for cell in found.cells.values() if cell.task.group in groups]
     models = {model for name in names for model in TABLES[name][2]}
     plain = [replace(cell, estimate=False) for cell in of_groups]  # no energy is shown here
-    said = [Html(f'<p class="note">{html(text)}</p>') for text in notes(plain)]
     mine = [cell for cell in of_groups if cell.model.removesuffix(PAPER) in models]
-    return Section(key, title, _LEAD, [*shown, *said], data=rows(mine))
+    return Section(key, title, _LEAD, [*shown, *map(Note, notes(plain))], data=rows(mine))
 
 
 def paper_table(cells: dict[tuple[str, str], Cell], name: str) -> Table | None:
@@ -61,54 +62,55 @@ def paper_table(cells: dict[tuple[str, str], Cell], name: str) -> Table | None:
     return Table(title, ["Task", *models], lines) if lines else None
 
 
-def _heading(task: Task) -> Html:
+def _heading(task: Task) -> Markup:
     """The name of a task, its unit, and which way is up."""
     way = ("↑", "higher is better") if task.better == "higher" else ("↓", "lower is better")
     unit = "%" if task.scale == 0.01 and task.better == "higher" else f"x {task.scale:g}"
     unit = "" if task.scale == 1 else f" {unit}"
-    return Html(
-        f'<span class="name">{html(task.title)}</span> <span class="small">'
+    return Markup(
+        f'<span class="name">{escape(task.title)}</span> <span class="small">'
         f'<span aria-hidden="true">{way[0]}</span><span class="sr">{way[1]}</span>{unit}</span>'
     )
 
 
-def _entry(cells: dict[tuple[str, str], Cell], task: Task, model: str, winner: str | None) -> Html:
-    """Ours, below it the paper's, and below that ours in the paper's space."""
+def _entry(
+    cells: dict[tuple[str, str], Cell], task: Task, model: str, winner: str | None
+) -> Entry | Markup:
     cell = cells.get((task.name, model))
     if cell is None:
-        return Html('<td><span class="soft">-</span></td>')
-    scale = task.scale
-    text = (
-        f'<span class="ours">{cell.mean / scale:.2f}</span> '
-        f'<span class="std">±{cell.std / scale:.2f}{"*" if cell.shipped else ""}</span>'
-    )
-    text += paper_line(cell)
-    held = cells.get((task.name, model + PAPER))
+        return Markup('<span class="soft">-</span>')
+    return result(cell, cells.get((task.name, model + PAPER)), model == winner)
+
+
+def result(cell: Cell, held: Cell | None, best: bool) -> Entry:
+    """Ours, below it the paper's, and below that ours in the paper's space."""
+    scale = cell.task.scale
+    text = f' <span class="std">±{cell.std / scale:.2f}{"*" if cell.shipped else ""}</span>'
+    text += _paper_line(cell)
     if held is not None and held.space != cell.space:
-        text += held_line(held)
-    kind = ' class="best"' if model == winner else ""
-    return Html(
-        f'<td{kind} data-task="{task.name}" data-model="{html(model)}" data-mean="{cell.mean!r}">'
-        f"{text}</td>"
-    )
+        text += _held_line(held)
+    data = {"task": cell.task.name, "model": cell.model, "mean": repr(cell.mean)}
+    return Entry(f"{cell.mean / scale:.2f}", Markup(text), best, data)
 
 
-def paper_line(cell: Cell) -> str:
+def _paper_line(cell: Cell) -> str:
     """The paper's figure and the difference to it."""
     if cell.paper is None:
         return ""
     return (
         f'<span class="theirs">paper {cell.paper.mean / cell.task.scale:.1f} '
-        f'<span class="{cell.verdict}">{cell.difference:+.0%}</span>{verdict(cell)}</span>'
+        f'<span class="{cell.verdict}">{cell.difference:+.0%}</span>{_verdict(cell)}</span>'
     )
 
 
-def held_line(held: Cell) -> str:
+def _held_line(held: Cell) -> str:
     """What the paper's own search space gives."""
-    return f'<span class="theirs">its space {held.mean / held.task.scale:.2f}{verdict(held)}</span>'
+    return (
+        f'<span class="theirs">its space {held.mean / held.task.scale:.2f}{_verdict(held)}</span>'
+    )
 
 
-def verdict(cell: Cell) -> str:
+def _verdict(cell: Cell) -> str:
     """A sign, and a word for those who do not see it."""
     if not cell.verdict:
         return ""

@@ -13,7 +13,7 @@ from paralesn.paper.studies.complexity import (
 )
 from paralesn.paper.studies.complexity_report import seconds, size
 from paralesn.report.charts import Axis, Series, xy
-from paralesn.report.parts import Figure, Findings, Section, Table
+from paralesn.report.elements import Figure, Findings, Section, Table
 
 TITLE = "Scaling with length and size"
 Curves = dict[str, dict[int, float]]
@@ -37,7 +37,7 @@ def section(found: Findings) -> Section:
         TITLE,
         lead=f"Medians of {record['rounds']} rounds on {cores} cores. Exponents are fitted to the "
         "larger half of each curve.",
-        parts=[
+        content=[
             _figure("Time by length of the series", lengths, "sequence length", "seconds", seconds,
                     f"Running a series through {LENGTH_UNITS} units, 5 layers where deep.", "T"),
             _figure("Time of a step by size", steps, "units", "seconds", seconds,

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from markupsafe import Markup, escape
+
 from paralesn.paper.catalogue import models, tasks
 from paralesn.report.charts import Box, boxes
-from paralesn.report.parts import Figure, Findings, Html, Section, Table, html
+from paralesn.report.elements import Figure, Findings, Section, Table
 
 TITLE = "Sensitivity to hyperparameters"
 
@@ -25,7 +27,7 @@ def section(found: Findings) -> Section:
         lead="The validation metric of the trials of a search, by the value of one hyperparameter; "
         "the others vary freely. In brackets how much of the variance of the ranks it explains "
         "alone.",
-        parts=[_figure(studies[key]) for key in sorted(studies, key=_order)],
+        content=[_figure(studies[key]) for key in sorted(studies, key=_order)],
         data=there,
     )
 
@@ -47,14 +49,14 @@ def _figure(one: dict[str, Any]) -> Figure:
         # Errors span powers of ten; a capacity or an accuracy does not.
         log = task.better == "lower" and all(min(b.best, *b.quartiles) > 0 for b in found)
         drawing = boxes(f"{title}: {task.title} by {effect['name']}", found, log)
-        panels.append(f"<div><h4>{html(name)}</h4>{drawing}</div>")
+        panels.append(f"<div><h4>{escape(name)}</h4>{drawing}</div>")
         for box in found:
             rows.append([name, box.label, box.count, f"{box.best:.4g}", f"{box.quartiles[1]:.4g}"])
     columns = ["Hyperparameter", "Value", "Trials", "Best", "Median"]
     way = "highest" if task.better == "higher" else "lowest"
     return Figure(
         title,
-        Html(f'<div class="small-multiples">{"".join(panels)}</div>'),
+        Markup(f'<div class="small-multiples">{"".join(panels)}</div>'),
         f"{one['trials']} trials. Boxes are quartiles, lines medians, points the {way} value.",
         data=Table(title, columns, rows),
         wide=True,

@@ -6,7 +6,7 @@ from typing import Any
 from paralesn.paper.catalogue import models, tasks
 from paralesn.paper.records import Record
 from paralesn.report.chosen import PAPER, rows
-from paralesn.report.parts import Findings, Section, Table
+from paralesn.report.elements import Findings, Section, Table
 
 
 def configurations(found: Findings) -> Section:
@@ -81,7 +81,7 @@ def surroundings(found: Findings) -> Section:
     return Section(
         "surroundings",
         "Versions and machine",
-        parts=[
+        content=[
             Table("Where records were made", ["Records", "Versions", "Machine"], rows, text=(1, 2)),
             Table("Files read", ["File", "Folder"], files, text=(1,)),
         ],

@@ -3,7 +3,7 @@
 from paralesn.paper.catalogue import Task, models, tasks
 from paralesn.paper.tables import Cell
 from paralesn.report.charts import Axis, dots
-from paralesn.report.parts import Figure, Findings, Section, Table
+from paralesn.report.elements import Figure, Findings, Section, Table
 
 TITLE = "Training times"
 _GROUPS = {
@@ -33,7 +33,9 @@ def section(found: Findings) -> Section:
         lead="Medians over seeds of the seconds from the input to the trained readout, on the "
         "machine named below. Runs that shared it with others took longer, and configurations "
         "differ, in the number of layers above all.",
-        parts=[_panel(_GROUPS[group], there, by_task) for group, there in panels.items() if there],
+        content=[
+            _panel(_GROUPS[group], there, by_task) for group, there in panels.items() if there
+        ],
         data={
             task: {model: cell.seconds for model, cell in cells.items()}
             for task, cells in by_task.items()

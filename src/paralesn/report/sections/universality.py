@@ -2,7 +2,7 @@
 
 from paralesn.paper.studies.universality import READOUTS, medians, verdict
 from paralesn.report.charts import Axis, Series, xy
-from paralesn.report.parts import Figure, Findings, Look, Section, Table
+from paralesn.report.elements import Figure, Findings, Look, Section, Table
 
 TITLE = "Universality"
 _LOOKS = {
@@ -34,7 +34,7 @@ def section(found: Findings) -> Section:
     return Section(
         "universality",
         TITLE,
-        parts=[
+        content=[
             Figure(
                 title,
                 xy(title, Axis("units", True), Axis("NRMSE", True), series),

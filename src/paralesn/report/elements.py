@@ -1,28 +1,22 @@
-"""What a page consists of: sections of tables, figures and notes."""
+"""The elements of the page: sections made of tables, figures, tiles and notes.
+
+Elements hold text and numbers. Text is escaped where the page is put together; only `Markup` is
+taken for HTML. The template of an element is the macro named by `macro`.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
-from typing import Any
+from typing import Any, ClassVar
+
+from markupsafe import Markup
 
 from paralesn.paper.tables import Cell
 from paralesn.report.stored import Stored
 
 
-class Html(str):
-    """Text that is HTML already."""
-
-    __slots__ = ()
-
-
-def html(value: Any) -> Html:
-    """Anything as HTML: text is escaped, `Html` left as it is."""
-    return value if isinstance(value, Html) else Html(escape(str(value)))
-
-
 @dataclass(frozen=True)
 class Look:
-    """How a series is drawn: a colour of the page, a marker, dashed and hollow or not."""
+    """How a series is drawn: a colour of the page, a marker; deep ones are dashed and hollow."""
 
     color: int
     marker: str = "circle"
@@ -48,9 +42,23 @@ LOOKS = {
 
 
 @dataclass(frozen=True)
+class Entry:
+    """A result in a table: `shown` is bold where it is the best, `more` follows it.
+
+    `data` becomes `data-` attributes, for scripts.
+    """
+
+    shown: str
+    more: str | Markup = ""
+    best: bool = False
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Table:
     """A table; the first entry of a row is its heading. `text` columns are not numbers."""
 
+    macro: ClassVar = "table"
     caption: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
@@ -64,33 +72,60 @@ class Table:
 class Figure:
     """A drawing with its caption; `legend` names series that can be hidden, `data` is a table.
 
-    `looks` are those of the series, `wide` a figure that nothing stands beside.
+    `looks` are those of the series; nothing stands beside a `wide` figure.
     """
 
+    macro: ClassVar = "figure"
     title: str
-    svg: Html
+    svg: Markup
     caption: Any
     legend: Sequence[str] = ()
     looks: Mapping[str, Look] = field(default_factory=lambda: LOOKS)
     data: Table | None = None
     wide: bool = False
 
+    @property
+    def narrow(self) -> bool:
+        """Whether there is room for another figure beside it."""
+        return not self.wide
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """Figures to be seen first: pairs of a figure and what it counts."""
+
+    macro: ClassVar = "tiles"
+    narrow: ClassVar = False
+    pairs: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Note:
+    """A paragraph in small letters."""
+
+    macro: ClassVar = "note"
+    narrow: ClassVar = False
+    text: Any
+
+
+Element = Table | Figure | Tiles | Note
+
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page with a heading; `missing` says why there is nothing in it."""
+    """Elements under a heading; `missing` says why there are none."""
 
     key: str
     title: str
     lead: Any = ""
-    parts: Sequence[Table | Figure | Html] = ()
+    content: Sequence[Element] = ()
     data: Any = None  # for scripts
     missing: str = ""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What sections are made from: what is stored, and the cells of the tables."""
+    """What sections are made from: everything on record, and the cells of the tables."""
 
     stored: Stored
     cells: dict[tuple[str, str], Cell] = field(default_factory=dict)
