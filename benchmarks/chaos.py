@@ -119,7 +119,7 @@ def paralesn(hyper: dict[str, Any], seed: int) -> Forecasts:
     """Forecasts of ours after a stretch of known values, fitted once."""
     readout = Ridge((1e-10, 1e-8, 1e-6, 1e-4, 1e-2))
     reservoir = ParalESN(units=UNITS, seed=seed, **hyper)
-    return _ours(ReservoirForecaster(reservoir, readout, difference=True))
+    return _ours(ReservoirForecaster(reservoir, readout, difference=True, standardize=False))
 
 
 def _ours(model: ReservoirForecaster) -> Forecasts:

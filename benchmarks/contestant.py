@@ -63,7 +63,9 @@ def fit(name: str, units: int, steps: int) -> rivals.States:
     series = mackey_glass(steps + 1)
     x, y = series[:-1], series[1:]
     if name == "our fit":
-        model = ReservoirRegressor(ParalESN(units=units), Ridge(ALPHAS), washout=WASHOUT)
+        model = ReservoirRegressor(
+            ParalESN(units=units), Ridge(ALPHAS), washout=WASHOUT, standardize=False
+        )
         return partial(model.fit, x, y[:, 0])
     if name == "reservoirpy fit":
         return rivals.reservoirpy_fit(x, y, units, WASHOUT)

@@ -49,7 +49,9 @@ def closed_loop(report: Report) -> None:
     """One step of a forecast, prediction fed back."""
     y = mackey_glass(3000)[:, 0]
     for units in (128, 1024):
-        model = ReservoirForecaster(ParalESN(units=units)).fit(y)
+        model = ReservoirForecaster(ParalESN(units=units), difference=False, standardize=False).fit(
+            y
+        )
         model.forecast(10)
         rounds = []
         for _ in range(9):

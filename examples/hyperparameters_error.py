@@ -34,7 +34,9 @@ tasks = {name: [datasets.load(name, seed=seed) for seed in seeds] for name in ba
 
 
 def error(task, seed, **hyper):
-    model = pe.ReservoirRegressor(pe.ParalESN(seed=seed, **hyper), washout=task.washout)
+    model = pe.ReservoirRegressor(
+        pe.ParalESN(seed=seed, **hyper), washout=task.washout, standardize=False
+    )
     model.fit(task.train.inputs, task.train.targets)
     return task.evaluate(model.predict(task.validation.inputs), "validation")[task.metric]
 

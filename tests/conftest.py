@@ -47,7 +47,9 @@ def data(frame, tmp_path):
 @pytest.fixture
 def forecaster(frame, tmp_path):
     """A small model of the column load."""
-    model = pe.ReservoirForecaster(pe.ParalESN(units=20), horizon=3, standardize=True)
+    model = pe.ReservoirForecaster(
+        pe.ParalESN(units=20), horizon=3, standardize=True, difference=False
+    )
     pe.save(model.fit(frame[["load"]]), tmp_path / "model.safetensors")
     return tmp_path / "model.safetensors"
 

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn import checks, series
+from paralesn import series
 
 _STEPS = 1 << 16  # time steps looked at together
 
@@ -58,11 +58,6 @@ def _pieces(X: Any) -> Any:
     for _, block in series.blocks(X, _STEPS):
         for part in block if isinstance(block, list) else [block]:
             yield np.asarray(part, float).reshape(-1, part.shape[-1])
-
-
-def wanted(name: str, value: Any, reservoir: Any) -> bool:
-    """Whether to do something to the data: None means just where the reservoir is the default."""
-    return reservoir is None if value is None else checks.flag(name, value)
 
 
 def check(found: Any, n_features: int) -> None:

@@ -225,7 +225,9 @@ def test_predict_follows_on_a_table(forecaster, data, frame):
 
 
 def test_predict_rows_with_a_regressor(frame, data, tmp_path):
-    model = pe.ReservoirRegressor(pe.ParalESN(units=20)).fit(frame[["temp"]], frame["load"])
+    model = pe.ReservoirRegressor(pe.ParalESN(units=20), standardize=False).fit(
+        frame[["temp"]], frame["load"]
+    )
     pe.save(model, tmp_path / "regressor")
     found = json.loads(call("predict", tmp_path / "regressor", data, "--json").stdout)
     expected = model.predict(frame[["temp"]].to_numpy())
@@ -294,7 +296,12 @@ def test_a_state_belongs_to_its_model(forecaster, tmp_path):
     state = tmp_path / "state"
     call("stream", forecaster, "--resume", state, stdin="1\n")
     other = tmp_path / "other"
-    pe.save(pe.ReservoirForecaster(pe.ParalESN(units=20)).fit(np.arange(200.0)), other)
+    pe.save(
+        pe.ReservoirForecaster(pe.ParalESN(units=20), difference=False, standardize=False).fit(
+            np.arange(200.0)
+        ),
+        other,
+    )
     done = call("stream", other, "--resume", state, stdin="1\n", code=3)
     assert "belongs to another model" in done.stderr
     done = call("stream", other, "--resume", other, stdin="1\n", code=3)

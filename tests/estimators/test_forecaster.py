@@ -13,6 +13,7 @@ from paralesn.estimators.forecaster import estimator as module
 from paralesn.estimators.forecaster.intervals import bounds
 
 SMALL = {"units": 40, "bias_scale": 0.3, "mix_scale": 0.5}
+PLAIN = {"difference": False, "standardize": False}  # values as they are
 
 
 def driven(steps=600, seed=2):
@@ -47,7 +48,9 @@ def test_equals_a_readout_on_stored_states(known, horizon, only_last, difference
     y, x = driven()
     X = x if known else None
     options = {"horizon": horizon, "only_last": only_last, "difference": difference, "washout": 30}
-    model = pe.ReservoirForecaster(pe.ParalESN(**SMALL), pe.Ridge([0.1]), **options)
+    model = pe.ReservoirForecaster(
+        pe.ParalESN(**SMALL), pe.Ridge([0.1]), standardize=False, **options
+    )
     model.fit(y[:500], None if X is None else X[:500])
     inputs, Z, targets = stored(y[:500], None if X is None else X[:500], horizon, 30, only_last,
                                 difference)  # fmt: skip
@@ -80,7 +83,9 @@ def test_equals_a_readout_on_stored_states(known, horizon, only_last, difference
 def test_closed_loop_equals_feeding_back_by_hand(difference, readout):
     y, X = driven()
     options = {"difference": difference, "held_out": 0}
-    model = pe.ReservoirForecaster(pe.ParalESN(**SMALL), readout, **options).fit(y[:500], X[:500])
+    model = pe.ReservoirForecaster(pe.ParalESN(**SMALL), readout, standardize=False, **options).fit(
+        y[:500], X[:500]
+    )
     expected, by_hand = [], clone(model).fit(y[:500], X[:500])
     for t in range(500, 540):
         expected.append(by_hand.forecast(1, X[t : t + 1])[0])
@@ -92,7 +97,7 @@ def test_closed_loop_equals_feeding_back_by_hand(difference, readout):
 
 def test_longer_forecasts_feed_whole_horizons_back():
     y, X = driven()
-    model = pe.ReservoirForecaster(pe.ParalESN(**SMALL), horizon=8).fit(y[:500], X[:500])
+    model = pe.ReservoirForecaster(pe.ParalESN(**SMALL), horizon=8, **PLAIN).fit(y[:500], X[:500])
     on = clone(model).fit(y[:500], X[:500])
     pieces = []
     for t in range(500, 524, 8):
@@ -108,7 +113,7 @@ def test_longer_forecasts_feed_whole_horizons_back():
 def test_updates_with_refitting_equal_a_fit_on_everything(horizon, pieces):
     y, X = driven()
     options = {"horizon": horizon, "held_out": 0, "washout": 20}
-    model = pe.ReservoirForecaster(pe.ParalESN(**SMALL), pe.Ridge([0.01]), **options)
+    model = pe.ReservoirForecaster(pe.ParalESN(**SMALL), pe.Ridge([0.01]), **options, **PLAIN)
     whole = clone(model).fit(y[:500], X[:500])
     model.fit(y[:400], X[:400])
     unfitted = clone(model).fit(y[:400], X[:400])
@@ -170,7 +175,9 @@ def test_intervals_hold_their_share(horizon, only_last, known):
         y[t] = 0.7 * y[t - 1] + x[t, 0] + noise[t]
     X = x if known else None
     cut = slice(0, 2000)
-    model = pe.ReservoirForecaster(pe.ParalESN(**SMALL), horizon=horizon, only_last=only_last)
+    model = pe.ReservoirForecaster(
+        pe.ParalESN(**SMALL), horizon=horizon, only_last=only_last, **PLAIN
+    )
     model.fit(y[cut], None if X is None else X[cut])
     inside, width = [], []
     ahead = 8
@@ -205,7 +212,9 @@ def test_bounds_are_order_statistics(rng):
 def test_the_penalty_is_chosen_on_the_held_out_part():
     y, _ = driven()
     alphas = (1e-6, 1e-2, 1.0, 100.0)
-    model = pe.ReservoirForecaster(pe.ParalESN(**SMALL), pe.Ridge(alphas), held_out=0.25).fit(y)
+    model = pe.ReservoirForecaster(
+        pe.ParalESN(**SMALL), pe.Ridge(alphas), held_out=0.25, **PLAIN
+    ).fit(y)
     _, Z, targets = stored(y, None, 1, 100)
     before = len(Z) - 150
     errors = []
@@ -221,7 +230,9 @@ def test_the_penalty_is_chosen_on_the_held_out_part():
 @pytest.mark.parametrize("horizon", [1, 6])
 def test_saved_and_loaded(horizon, tmp_path):
     y, X = driven()
-    model = pe.ReservoirForecaster(pe.ParalESN(**SMALL), horizon=horizon).fit(y[:500], X[:500])
+    model = pe.ReservoirForecaster(pe.ParalESN(**SMALL), horizon=horizon, **PLAIN).fit(
+        y[:500], X[:500]
+    )
     pe.save(model, tmp_path / "model")
     loaded = pe.load(tmp_path / "model")
     for one in (model, loaded):
@@ -234,7 +245,7 @@ def test_saved_and_loaded(horizon, tmp_path):
 def test_in_scikit_learns_company():
     y = mackey_glass(1200)[:, 0]
     search = GridSearchCV(
-        pe.ReservoirForecaster(pe.ParalESN(units=40), washout=50),
+        pe.ReservoirForecaster(pe.ParalESN(units=40), washout=50, **PLAIN),
         {"reservoir__rho": [(0.0, 0.1), (0.5, 0.9)], "horizon": [4]},
         cv=TimeSeriesSplit(2),
     ).fit(y)
@@ -271,7 +282,7 @@ def test_wrong_data_and_arguments(options, data, error, message):
 
 
 def test_wrong_use():
-    model = pe.ReservoirForecaster(pe.ParalESN(**SMALL))
+    model = pe.ReservoirForecaster(pe.ParalESN(**SMALL), **PLAIN)
     for call in (model.forecast, lambda: model.update(LONG), lambda: model.predict(LONG)):
         with pytest.raises(ValueError, match="not fitted"):
             call()
@@ -300,20 +311,24 @@ def test_wrong_use():
         model.forecast(200, interval=0.9)
     with pytest.raises(ValueError, match="longer than the horizon"):
         model.score([1.0])
-    none = pe.ReservoirForecaster(pe.ParalESN(**SMALL), held_out=0).fit(LONG)
+    none = pe.ReservoirForecaster(pe.ParalESN(**SMALL), held_out=0, **PLAIN).fit(LONG)
     with pytest.raises(ValueError, match="held_out is 0"):
         none.forecast(3, interval=0.9)
-    last = pe.ReservoirForecaster(pe.ParalESN(**SMALL), horizon=5, only_last=True).fit(LONG)
+    last = pe.ReservoirForecaster(pe.ParalESN(**SMALL), horizon=5, only_last=True, **PLAIN).fit(
+        LONG
+    )
     with pytest.raises(ValueError, match="steps must be None or the horizon, 5"):
         last.forecast(7)
-    other = pe.ReservoirForecaster(pe.ParalESN(**SMALL), LinearRegression()).fit(LONG)
+    other = pe.ReservoirForecaster(pe.ParalESN(**SMALL), LinearRegression(), **PLAIN).fit(LONG)
     with pytest.raises(ValueError, match="refit must be False with a readout that cannot"):
         other.update(LONG, refit=True)
 
 
 def test_a_loop_that_diverges_says_so():
     """Raw linear states and a wild readout."""
-    model = pe.ReservoirForecaster(pe.ParalESN(units=5, mixing=False), pe.Ridge([0.0]), washout=0)
+    model = pe.ReservoirForecaster(
+        pe.ParalESN(units=5, mixing=False), pe.Ridge([0.0]), washout=0, **PLAIN
+    )
     model.fit(np.exp(np.arange(60) / 4))
     with pytest.raises(ValueError, match="the closed loop diverged"):
         model.forecast(100_000)

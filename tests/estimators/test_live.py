@@ -20,8 +20,9 @@ FORECASTERS = [
     {"horizon": 4, "only_last": True},
     {"horizon": 5, "difference": "inputs"},
     {"horizon": 5, "difference": "inputs", "shared": True},
-    {"horizon": 3, "readout": pe.Ridge(), "reservoir": pe.ParalESN(units=30, dtype="float32")},
-]
+    {"horizon": 3, "readout": pe.Ridge(), "reservoir": pe.ParalESN(units=30, dtype="float32"),
+     "difference": False, "standardize": False},
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("arguments", FORECASTERS)

@@ -24,9 +24,13 @@ def fitted(kind):
     x, y = steps_of_a_walk()
     readout = pe.MLP(**QUICK)
     if kind == "regressor":
-        return pe.ReservoirRegressor(pe.ParalESN(**SMALL), readout, washout=20).fit(x, y)
+        return pe.ReservoirRegressor(
+            pe.ParalESN(**SMALL), readout, washout=20, standardize=False
+        ).fit(x, y)
     if kind == "forecaster":
-        return pe.ReservoirForecaster(pe.ParalESN(**SMALL), readout, horizon=3).fit(x)
+        return pe.ReservoirForecaster(
+            pe.ParalESN(**SMALL), readout, horizon=3, difference=False, standardize=False
+        ).fit(x)
     X = np.sin(np.arange(50) * np.linspace(0.2, 1, 40)[:, None])
     # labels that are floats are still labels
     features = pe.PooledStates(pe.ParalESN(**SMALL), standardize=False)

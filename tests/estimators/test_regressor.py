@@ -31,7 +31,7 @@ def test_equals_a_readout_on_stored_states(kind, rows, monkeypatch, rng):
     else:
         X = rng.normal(size=(5, 60, 2) if kind == "batch" else (300, 2))
         y = delayed(X)[..., 0] if kind == "flat" else delayed(X)
-    model = pe.ReservoirRegressor(pe.ParalESN(**SMALL), washout=10).fit(X, y)
+    model = pe.ReservoirRegressor(pe.ParalESN(**SMALL), washout=10, standardize=False).fit(X, y)
 
     states, state = pe.ParalESN(**SMALL).run(X)
     lists = [states] if kind in ("single", "flat") else list(states)
@@ -55,7 +55,7 @@ def test_equals_a_readout_on_stored_states(kind, rows, monkeypatch, rng):
 def test_prediction_goes_on_from_a_state(rng):
     series = mackey_glass(1500)
     x, y = series[:-1], series[1:, 0]
-    model = pe.ReservoirRegressor(pe.ParalESN(units=60)).fit(x[:1000], y[:1000])
+    model = pe.ReservoirRegressor(pe.ParalESN(units=60), standardize=False).fit(x[:1000], y[:1000])
     whole = model.predict(x)
     np.testing.assert_allclose(
         model.predict(x[1000:], state=model.state_), whole[1000:], atol=1e-12
@@ -72,7 +72,9 @@ def test_prediction_goes_on_from_a_state(rng):
 def test_score_leaves_the_washout_out():
     series = mackey_glass(1500)
     x, y = series[:-1], series[1:, 0]
-    model = pe.ReservoirRegressor(pe.ParalESN(units=60), washout=200).fit(x[:1000], y[:1000])
+    model = pe.ReservoirRegressor(pe.ParalESN(units=60), washout=200, standardize=False).fit(
+        x[:1000], y[:1000]
+    )
     from sklearn.metrics import r2_score
 
     assert model.score(x, y) == r2_score(y[200:], model.predict(x)[200:])
@@ -81,7 +83,9 @@ def test_score_leaves_the_washout_out():
 def test_any_regressor_may_read_out(rng):
     X = rng.normal(size=(300, 1))
     y = delayed(X)[:, 0]
-    model = pe.ReservoirRegressor(pe.ParalESN(**SMALL), LinearRegression(), washout=20).fit(X, y)
+    model = pe.ReservoirRegressor(
+        pe.ParalESN(**SMALL), LinearRegression(), washout=20, standardize=False
+    ).fit(X, y)
     states = pe.ParalESN(**SMALL).run(X)[0]
     expected = LinearRegression().fit(states[20:], y[20:]).predict(states)
     np.testing.assert_allclose(model.predict(X), expected, atol=1e-9)
@@ -93,9 +97,11 @@ def test_missing_targets(rng):
     holes = Y.copy()
     holes[50:90, 0] = np.nan
     with pytest.raises(ValueError, match="y must be finite, got nan at step 50"):
-        pe.ReservoirRegressor(pe.ParalESN(**SMALL)).fit(X, holes)
+        pe.ReservoirRegressor(pe.ParalESN(**SMALL), standardize=False).fit(X, holes)
     readout = pe.Ridge(nan_targets="omit")
-    model = pe.ReservoirRegressor(pe.ParalESN(**SMALL), readout, washout=20).fit(X, holes)
+    model = pe.ReservoirRegressor(pe.ParalESN(**SMALL), readout, washout=20, standardize=False).fit(
+        X, holes
+    )
     states = pe.ParalESN(**SMALL).run(X)[0]
     alone = pe.Ridge(nan_targets="omit").fit(states[20:], holes[20:])
     np.testing.assert_allclose(model.predict(X), alone.predict(states), atol=1e-9)
@@ -106,7 +112,10 @@ def test_in_scikit_learns_company():
     series = mackey_glass(1200)
     x, y = series[:-1], series[1:, 0]
     search = GridSearchCV(
-        make_pipeline(StandardScaler(), pe.ReservoirRegressor(pe.ParalESN(units=30), washout=50)),
+        make_pipeline(
+            StandardScaler(),
+            pe.ReservoirRegressor(pe.ParalESN(units=30), washout=50, standardize=False),
+        ),
         {"reservoirregressor__reservoir__rho": [(0.0, 0.1), (0.5, 0.9)]},
         cv=TimeSeriesSplit(2),
     ).fit(x, y)
@@ -114,7 +123,7 @@ def test_in_scikit_learns_company():
     model = clone(search.best_estimator_[-1])
     assert model.reservoir.rho == search.best_params_["reservoirregressor__reservoir__rho"]
     frame = pd.DataFrame(x, columns=["level"])
-    fitted = pe.ReservoirRegressor(pe.ParalESN(units=30)).fit(frame, y)
+    fitted = pe.ReservoirRegressor(pe.ParalESN(units=30), standardize=False).fit(frame, y)
     assert list(fitted.feature_names_in_) == ["level"]
     with pytest.raises(ValueError, match="feature names"):
         fitted.predict(frame.rename(columns={"level": "other"}))
@@ -168,13 +177,13 @@ def test_wrong_arguments(rng):
     with pytest.raises(ValueError, match="washout must be a whole number of at least 0, got -1"):
         pe.ReservoirRegressor(washout=-1).fit(X, X)
     with pytest.raises(TypeError, match="reservoir must be None or a reservoir, got 'esn'"):
-        pe.ReservoirRegressor("esn").fit(X, X)
-    model = pe.ReservoirRegressor(pe.ParalESN(**SMALL)).fit(X, X)
+        pe.ReservoirRegressor("esn", standardize=False).fit(X, X)
+    model = pe.ReservoirRegressor(pe.ParalESN(**SMALL), standardize=False).fit(X, X)
     with pytest.raises(TypeError, match="state must be None or a State"):
         model.predict(X, state="end")
     with pytest.raises(ValueError, match="X has 2 features"):
         model.predict(np.zeros((3, 2)))
-    other = pe.ReservoirRegressor(pe.ParalESN(units=20, seed=5)).fit(X, X)
+    other = pe.ReservoirRegressor(pe.ParalESN(units=20, seed=5), standardize=False).fit(X, X)
     with pytest.raises(ValueError, match="state must come from this model"):
         model.predict(X, other.state_)
 
@@ -183,7 +192,7 @@ def test_a_state_of_other_series_is_refused(monkeypatch, rng):
     """Also where series are taken one at a time, so that none is left out in silence."""
     monkeypatch.setattr(regressor, "_ROWS", 50)
     X = rng.normal(size=(4, 60, 1))
-    model = pe.ReservoirRegressor(pe.ParalESN(**SMALL), washout=5).fit(X, X)
+    model = pe.ReservoirRegressor(pe.ParalESN(**SMALL), washout=5, standardize=False).fit(X, X)
     for series in (X[:3], [X[0]], [*X, X[0]]):
         with pytest.raises(ValueError, match="state must be of as many series as X"):
             model.predict(series, model.state_)
@@ -197,7 +206,9 @@ def test_a_state_of_other_series_is_refused(monkeypatch, rng):
 
 def test_names_of_features_do_not_outlive_a_new_fit(rng):
     X = rng.normal(size=(200, 1))
-    model = pe.ReservoirRegressor(pe.ParalESN(**SMALL)).fit(pd.DataFrame(X, columns=["a"]), X)
+    model = pe.ReservoirRegressor(pe.ParalESN(**SMALL), standardize=False).fit(
+        pd.DataFrame(X, columns=["a"]), X
+    )
     assert not hasattr(model.fit(X, X), "feature_names_in_")
 
 
@@ -205,7 +216,7 @@ ORDER_MATTERS = "rows are time steps: their order and their company matter"
 
 
 @parametrize_with_checks(
-    [pe.ReservoirRegressor(pe.ParalESN(units=60), washout=0)],
+    [pe.ReservoirRegressor(pe.ParalESN(units=60), washout=0, standardize=False)],
     expected_failed_checks=lambda estimator: {
         "check_methods_sample_order_invariance": ORDER_MATTERS,
         "check_methods_subset_invariance": ORDER_MATTERS,

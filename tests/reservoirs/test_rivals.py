@@ -223,9 +223,11 @@ def test_parameters_are_counted_as_in_the_paper():
 def test_every_estimator_takes_them(kind, rng):
     x = np.sin(np.arange(600) / 7) + 0.1 * rng.normal(size=600)
     reservoir = kind(units=50, input_scale=0.5)
-    model = pe.ReservoirRegressor(reservoir, washout=20).fit(x[:400], x[1:401])
+    model = pe.ReservoirRegressor(reservoir, washout=20, standardize=False).fit(x[:400], x[1:401])
     assert model.score(x[400:-1], x[401:]) > 0.9
-    forecaster = pe.ReservoirForecaster(reservoir).fit(np.sin(np.arange(600) / 7))
+    forecaster = pe.ReservoirForecaster(reservoir, difference=False, standardize=False).fit(
+        np.sin(np.arange(600) / 7)
+    )
     truth = np.sin(np.arange(600, 630) / 7)
     assert np.abs(forecaster.forecast(30) - truth).max() < 0.05
     X = [np.sin(np.arange(60) / p + rng.uniform(0, 6)) for p in (9, 7) * 20]

@@ -71,7 +71,9 @@ def test_a_constant_has_no_mase():
 
 def test_further_series_are_read_but_not_judged(y):
     problem, first = Problem(y, 1, None, 4, 12), 340
-    model = pe.ReservoirForecaster(pe.ParalESN(units=10), horizon=4).fit(y[:first])
+    model = pe.ReservoirForecaster(
+        pe.ParalESN(units=10), horizon=4, difference=False, standardize=False
+    ).fit(y[:first])
     assert backtest(model, problem, first).errors[MODEL].mae.shape == (1,)
     ((known, values), *_) = rolling(model, problem, first)
     assert known.tolist() == [first]

@@ -13,12 +13,14 @@ from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.base import Reservoir
 
 
-def own_reservoir(given: Any, default: Callable[[], Reservoir]) -> Reservoir:
-    """A fresh copy of the reservoir given, or the default one."""
+def own_reservoir(given: Any, default: Callable[[], Reservoir], standardize: bool) -> Reservoir:
+    """A fresh copy of the reservoir given, or the default one, which may read scaled inputs."""
     if given is None:
         return default()
     if not isinstance(given, Reservoir):
         raise checks.fail("reservoir", given, "None or a reservoir", TypeError)
+    if standardize and getattr(given, "vocabulary", None) is not None:
+        raise checks.fail("standardize", True, "False with a reservoir that reads tokens")
     copy: Reservoir = clone(given)
     return copy
 

@@ -41,9 +41,8 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Default ``Ridge()``. Any other scikit-learn regressor is given all states at once.
     washout : int
         Time steps at the start of each series that are not learnt from.
-    standardize : bool, optional
-        Whether every input feature is brought to zero mean and unit variance over the training
-        series. None: where `reservoir` is None. A reservoir given sees the data as they are.
+    standardize : bool
+        Bring every input feature to zero mean and unit variance over the training series.
 
     Attributes
     ----------
@@ -66,8 +65,9 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self,
         reservoir: Reservoir | None = None,
         readout: Any = None,
+        *,
         washout: int = 100,
-        standardize: bool | None = None,
+        standardize: bool = True,
     ) -> None:
         self.reservoir = reservoir
         self.readout = readout
@@ -88,9 +88,9 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _fit(self, X: Any, y: Any) -> None:
         washout = checks.integer("washout", self.washout, 0)
-        reservoir = own_reservoir(self.reservoir, ParalESN)
+        standardize = checks.flag("standardize", self.standardize)
+        reservoir = own_reservoir(self.reservoir, ParalESN, standardize)
         readout = own_readout(self.readout, Ridge, "regression")
-        standardize = scaling.wanted("standardize", self.standardize, self.reservoir)
         shape = layout(X)
         omits = getattr(readout, "nan_targets", "error") == "omit"
         targets = targets_for(y, shape, allow_nan=omits)

@@ -52,17 +52,15 @@ class ReservoirForecaster(BaseEstimator):
         Learn and predict only the last step of the horizon.
     washout : int
         First time steps that are not learnt from.
-    difference : bool or "inputs", optional
+    difference : bool or "inputs"
         Predict differences to the newest observation. "inputs": and let the reservoir read changes
         from step to step, so that forecasts do not depend on the level of the series at all.
-        None: as True where `reservoir` is None, else False.
     held_out : float
         Share of the training series, at its end, that chooses the penalty of a `Ridge` and that
         intervals are calibrated on. The readout learns from it afterwards. 0: no intervals, and the
         penalty is chosen by generalised cross-validation, which trusts neighbouring steps too much.
-    standardize : bool, optional
-        Whether y and X are brought to zero mean and unit variance (forecasts are in the units of
-        y). None: where `reservoir` is None. A reservoir given sees the data as they are.
+    standardize : bool
+        Bring y and X to zero mean and unit variance; forecasts are in the units of y.
     shared : bool
         Forecast every target from itself alone (and from X), all by the same reservoir and readout,
         which learn from all of them: often better than one model of many targets together.
@@ -95,12 +93,13 @@ class ReservoirForecaster(BaseEstimator):
         self,
         reservoir: Reservoir | None = None,
         readout: Any = None,
+        *,
         horizon: int = 1,
         only_last: bool = False,
         washout: int = 100,
-        difference: bool | str | None = None,
+        difference: bool | str = True,
         held_out: float = 0.2,
-        standardize: bool | None = None,
+        standardize: bool = True,
         shared: bool = False,
         every: int = 1,
     ) -> None:
@@ -132,14 +131,12 @@ class ReservoirForecaster(BaseEstimator):
 
     def _fit(self, y: Any, X: Any) -> None:
         self._check_parameters()
-        reservoir = own_reservoir(self.reservoir, defaults.forecasting_reservoir)
+        standardize = bool(self.standardize)
+        reservoir = own_reservoir(self.reservoir, defaults.forecasting_reservoir, standardize)
         readout = own_readout(self.readout, defaults.forecasting_readout, "regression")
         self.horizon_, self.only_last_ = int(self.horizon), bool(self.only_last)
-        standardize = scaling.wanted("standardize", self.standardize, self.reservoir)
         self._changes = self.difference == "inputs"
-        self._difference = self._changes or scaling.wanted(
-            "difference", self.difference, self.reservoir
-        )
+        self._difference = bool(self.difference)
         self._shared = bool(self.shared)
         observed, flat = read_rows(y, "y")
         rows = observed
@@ -361,8 +358,11 @@ class ReservoirForecaster(BaseEstimator):
         checks.integer("every", self.every, 1)
         checks.flag("only_last", self.only_last)
         checks.flag("shared", self.shared)
-        if isinstance(self.difference, str) and self.difference != "inputs":
-            raise checks.fail("difference", self.difference, "None, True, False or 'inputs'")
+        checks.flag("standardize", self.standardize)
+        if not isinstance(self.difference, str):
+            checks.flag("difference", self.difference)
+        elif self.difference != "inputs":
+            raise checks.fail("difference", self.difference, "True, False or 'inputs'")
         checks.number("held_out", self.held_out, 0, 1, open_right=True)
 
     # What a saved model holds besides its parameters.

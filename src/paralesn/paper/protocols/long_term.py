@@ -48,6 +48,7 @@ def forecaster(
         held_out=held_out,
         shared=True,
         every=_EVERY.get(run["task"], 1),
+        standardize=False,
     )
 
 

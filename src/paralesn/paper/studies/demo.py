@@ -61,7 +61,9 @@ def demonstrate(
     esn = ESN(units=units, tau=TAU, seed=seed)
 
     def predict(reservoir: Any) -> np.ndarray:
-        model = ReservoirRegressor(reservoir, washout=WASHOUT).fit(x[:half], y[:half])
+        model = ReservoirRegressor(reservoir, washout=WASHOUT, standardize=False).fit(
+            x[:half], y[:half]
+        )
         return np.asarray(model.predict(x[half:], state=model.state_))
 
     forecast, lorenz, valid_time = _forecast(seed)
