@@ -12,7 +12,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from paralesn.baselines.catalogue import build  # noqa: E402
+from paralesn.baselines.models import build  # noqa: E402
 from paralesn.baselines.training import Data, Settings, fit, measure  # noqa: E402
 
 SETTINGS = Settings(learning_rate=0.02, batch_size=16, epochs=6, checkpoint_seconds=0.0)

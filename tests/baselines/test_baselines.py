@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from paralesn.baselines import lru, mamba, s4, transformer  # noqa: E402
-from paralesn.baselines.catalogue import (  # noqa: E402
+from paralesn.baselines.models import (  # noqa: E402
     MODELS,
     build,
     count_parameters,

@@ -22,8 +22,9 @@ from paralesn.datasets import (
     load_ucr,
 )
 from paralesn.datasets.archives import ucr
-from paralesn.datasets.storage import find as files
-from paralesn.tables.formats import labels_array, parse_idx, parse_ts, parse_tsv
+from paralesn.datasets.archives.mnist import parse_idx
+from paralesn.datasets.storage import checksums
+from paralesn.tables.formats import labels_array, parse_ts, parse_tsv
 
 WRITERS = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}
 
@@ -35,7 +36,7 @@ def folder(tmp_path, monkeypatch):
     data.mkdir()
     monkeypatch.setenv("PARALESN_DATA", str(data))
     monkeypatch.setenv("PARALESN_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(files, "known_sums", dict)
+    monkeypatch.setattr(checksums, "known_sums", dict)
     return data
 
 
@@ -238,7 +239,7 @@ def test_ett_is_normalised_clipped_and_split(folder, rng):
 @pytest.mark.parametrize("suffix", WRITERS)
 def test_damaged_files_are_named_and_not_parsed(folder, monkeypatch, suffix):
     good = hashlib.sha256(TSV.encode()).hexdigest()
-    monkeypatch.setattr(files, "known_sums", lambda: {"Toy_TRAIN.tsv": good})
+    monkeypatch.setattr(checksums, "known_sums", lambda: {"Toy_TRAIN.tsv": good})
     put(folder, f"Toy/Toy_TEST.tsv{suffix}", TSV)
     path = put(folder, f"Toy/Toy_TRAIN.tsv{suffix}", TSV)
     assert load_ucr("Toy").X_train.shape == (2, 3, 1)

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from paralesn.datasets import DamagedFileError, MissingFileError, check, fetch, load_ucr
-from paralesn.datasets.storage import download
-from paralesn.datasets.storage import find as files
+from paralesn.datasets.storage import checksums, download
 
 pytest.importorskip("pooch")
 TS = "@classLabel true a b\n@data\n1,2,3:a\n4,5,6:b\n"
@@ -44,7 +43,7 @@ def server(tmp_path, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "*")
     monkeypatch.setenv("PARALESN_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("PARALESN_DATA", raising=False)
-    monkeypatch.setattr(files, "known_sums", dict)
+    monkeypatch.setattr(checksums, "known_sums", dict)
     yield public
     httpd.shutdown()
     thread.join()
@@ -84,7 +83,7 @@ def test_an_archive_is_unpacked_and_later_held_to_its_sums(server, tmp_path):
 def test_the_right_sum_is_accepted_a_wrong_one_named(server, tmp_path, monkeypatch):
     good, bad = b"date\n", b"dated\n"
     sums = {"ETTh1.csv": hashlib.sha256(good).hexdigest()}
-    monkeypatch.setattr(files, "known_sums", lambda: sums)
+    monkeypatch.setattr(checksums, "known_sums", lambda: sums)
     (server / "ETTh1.csv").write_bytes(bad)
     with pytest.raises(DamagedFileError) as caught:
         fetch("etth1")
@@ -101,7 +100,7 @@ def test_the_right_sum_is_accepted_a_wrong_one_named(server, tmp_path, monkeypat
 def test_sums_of_compressed_downloads_are_those_of_the_content(server, tmp_path, monkeypatch):
     stems = ["train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"]  # fmt: skip
     sums = {stem: hashlib.sha256(stem.encode()).hexdigest() for stem in stems}
-    monkeypatch.setattr(files, "known_sums", lambda: sums)
+    monkeypatch.setattr(checksums, "known_sums", lambda: sums)
     for level, stem in enumerate(stems):
         (server / f"{stem}.gz").write_bytes(gzip.compress(stem.encode(), level + 1))
     assert [path.name for path in fetch("smnist")] == [f"{stem}.gz" for stem in stems]
@@ -109,20 +108,40 @@ def test_sums_of_compressed_downloads_are_those_of_the_content(server, tmp_path,
 
 
 def test_a_download_that_breaks_off_leaves_nothing(server, tmp_path, monkeypatch):
-    wanted = download.Wanted(("Big/short-big.csv",), "ETT", "short-big.csv")
+    monkeypatch.setattr(download, "RETRIES", 0)
+    big = download.DataFile(("Big/short-big.csv",), "ETT", "short-big.csv")
     (server / "short-big.csv").write_bytes(b"x" * 100_000)
     with pytest.raises(MissingFileError, match=r"big\.csv is missing, and its download failed"):
-        download.fetch(wanted)
+        download.fetch(big)
     assert cached(tmp_path) == []
 
-    def interrupted(_, target):
-        target.write_bytes(b"x" * 10)
+    def interrupted(_, folder):
+        (folder / "big.csv").write_bytes(b"x" * 10)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(download, "_transfer", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        download.fetch(wanted)
+        download.fetch(big)
     assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_a_connection_that_breaks_once_is_tried_again(server, tmp_path, monkeypatch, capfd):
+    (server / "ETTh1.csv").write_bytes(b"date\n" * 1000)
+    whole, attempts = Handler.copyfile, []
+
+    def breaking(self, source, outputfile):
+        attempts.append(self.path)
+        if len(attempts) == 1:
+            outputfile.write(source.read(10))
+        else:
+            whole(self, source, outputfile)
+
+    monkeypatch.setattr(Handler, "copyfile", breaking)
+    (path,) = fetch("etth1")
+    assert path.read_bytes() == b"date\n" * 1000
+    assert attempts == ["/ETTh1.csv"] * 2
+    assert cached(tmp_path) == ["ETTh1.csv", "SHA256SUMS"]
+    assert "Downloading data from" not in capfd.readouterr().err  # the bar says so
 
 
 def test_an_absent_original_is_reported(server, tmp_path):

@@ -21,9 +21,8 @@ from paralesn.datasets import (
     pathfinder,
 )
 from paralesn.datasets.generated.listops import TOKENS
-from paralesn.datasets.storage import find as files
-from paralesn.datasets.storage import prepared
-from paralesn.datasets.storage.prepared import Kept, as_list, kept
+from paralesn.datasets.storage import checksums, folders, prepared
+from paralesn.datasets.storage.prepared import Sequences, prepare
 
 
 @pytest.fixture
@@ -33,7 +32,7 @@ def folder(tmp_path, monkeypatch):
     data.mkdir()
     monkeypatch.setenv("PARALESN_DATA", str(data))
     monkeypatch.setenv("PARALESN_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(files, "known_sums", dict)
+    monkeypatch.setattr(checksums, "known_sums", dict)
     return data
 
 
@@ -174,14 +173,14 @@ def test_what_was_made_is_kept_and_opened_again(folder):
 
     def make(_):
         made.append(1)
-        return Kept.joined([np.arange(3), np.arange(5)], np.array([7, 8]))
+        return Sequences.join([np.arange(3), np.arange(5)], np.array([7, 8]))
 
-    first, again = kept("toy", "train", make), kept("toy", "train", make)
+    first, again = prepare("toy", "train", make), prepare("toy", "train", make)
     assert len(made) == 1
     for found in (first, again):
-        assert [one[:, 0].tolist() for one in as_list(found)] == [[0, 1, 2], [0, 1, 2, 3, 4]]
+        assert [one[:, 0].tolist() for one in found.as_list()] == [[0, 1, 2], [0, 1, 2, 3, 4]]
         assert found.labels.tolist() == [7, 8]
-    home = files.cache_folder() / prepared.FOLDER
+    home = folders.cache_folder() / prepared.FOLDER
     assert [path.name for path in home.iterdir()] == [
         "toy-train"
     ]  # nothing unfinished is left behind
@@ -191,20 +190,20 @@ def test_an_interrupted_store_leaves_nothing(folder, monkeypatch):
     def fail(*_):
         raise KeyboardInterrupt
 
-    toy = Kept.joined([np.arange(3)], np.array([0]))
+    toy = Sequences.join([np.arange(3)], np.array([0]))
     monkeypatch.setattr(np, "save", fail)
     with pytest.raises(KeyboardInterrupt):
-        kept("toy", "train", lambda _: toy)
+        prepare("toy", "train", lambda _: toy)
     monkeypatch.undo()
     monkeypatch.setenv("PARALESN_CACHE", str(folder.parent / "cache"))
-    assert not list((files.cache_folder() / prepared.FOLDER).iterdir())
-    np.testing.assert_array_equal(kept("toy", "train", lambda _: toy).values, [0, 1, 2])
+    assert not list((folders.cache_folder() / prepared.FOLDER).iterdir())
+    np.testing.assert_array_equal(prepare("toy", "train", lambda _: toy).values, [0, 1, 2])
 
 
 def test_without_a_cache_it_is_made_each_time(monkeypatch):
-    monkeypatch.setattr(files, "cache_folder", lambda: None)
-    toy = Kept.joined([np.arange(3)], np.array([0]))
-    assert kept("toy", "train", lambda _: toy) is toy
+    monkeypatch.setattr(folders, "cache_folder", lambda: None)
+    toy = Sequences.join([np.arange(3)], np.array([0]))
+    assert prepare("toy", "train", lambda _: toy) is toy
 
 
 def test_generated_sets_are_named_and_kept(folder, monkeypatch):

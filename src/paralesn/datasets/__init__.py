@@ -6,14 +6,14 @@ from paralesn.datasets.archives.ett import load_ett
 from paralesn.datasets.archives.imdb import load_imdb
 from paralesn.datasets.archives.mnist import load_mnist
 from paralesn.datasets.archives.ucr import load_ucr
-from paralesn.datasets.catalogue import Entry, FileCheck, available, check, fetch, load
+from paralesn.datasets.dataset import ClassificationDataset, Dataset, Split, stratified_split
 from paralesn.datasets.generated.chaotic import lorenz63, lorenz96, mackey_glass
 from paralesn.datasets.generated.listops import listops, load_listops
 from paralesn.datasets.generated.memory_tasks import ctxor, memcap, sinmem
 from paralesn.datasets.generated.narma import narma
 from paralesn.datasets.generated.pathfinder import load_pathfinder, pathfinder
-from paralesn.datasets.record import ClassificationDataset, Dataset, Split, stratified_split
-from paralesn.datasets.storage.find import MissingFileError
+from paralesn.datasets.registry import Entry, FileCheck, available, check, fetch, load
+from paralesn.datasets.storage.folders import MissingFileError
 from paralesn.files import DamagedFileError
 
 __all__ = [

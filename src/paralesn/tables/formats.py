@@ -133,23 +133,6 @@ def parse_ts(content: bytes, name: str) -> Cases:
     return _gathered(series, labels, name)
 
 
-def parse_idx(content: bytes, name: str) -> np.ndarray:
-    """MNIST's format: magic number, sizes, bytes. Gives an array of uint8."""
-    rank = content[3] if len(content) >= 4 else 0
-    start = 4 + 4 * rank
-    if content[:3] != b"\0\0\x08" or not 1 <= rank <= 4 or len(content) < start:
-        raise DamagedFileError(
-            f"{name}: the magic number is {content[:4].hex() or 'absent'}, expected 0000080n: "
-            "unsigned bytes of n dimensions"
-        )
-    shape = tuple(int(size) for size in np.frombuffer(content, ">u4", rank, offset=4))
-    if len(content) - start != math.prod(shape):
-        raise DamagedFileError(
-            f"{name}: {len(content) - start} bytes of data where the header says {shape}"
-        )
-    return np.frombuffer(content, np.uint8, offset=start).reshape(shape)
-
-
 def labels_array(*parts: list[str]) -> list[np.ndarray]:
     """Labels of several files as arrays of one type: whole numbers if all are, else strings."""
     try:

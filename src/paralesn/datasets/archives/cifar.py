@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from paralesn.datasets.record import ClassificationDataset
-from paralesn.datasets.storage.download import Wanted
-from paralesn.datasets.storage.find import read
+from paralesn.datasets.dataset import ClassificationDataset
+from paralesn.datasets.storage.checksums import read
+from paralesn.datasets.storage.download import DataFile
 from paralesn.files import DamagedFileError, plain_name
 
 _CITATION = (
@@ -24,10 +24,10 @@ _ARRAYS = ("x_train", "y_train", "x_test", "y_test")
 _GREY = np.array([0.2989, 0.587, 0.114])  # of red, green, blue
 
 
-def cifar_file() -> Wanted:
+def cifar_file() -> DataFile:
     """Return the published archive, or the grey images made of it."""
-    places = ("CIFAR10/cifar-10-python.tar", "CIFAR10/cifar10_gray.npz")
-    return Wanted(places, "CIFAR10", "cifar-10-python.tar.gz")
+    paths = ("CIFAR10/cifar-10-python.tar", "CIFAR10/cifar10_gray.npz")
+    return DataFile(paths, "CIFAR10", "cifar-10-python.tar.gz")
 
 
 class _Arrays(pickle.Unpickler):
@@ -45,10 +45,10 @@ class _Arrays(pickle.Unpickler):
 
 def _grey(batch: bytes) -> tuple[np.ndarray, np.ndarray]:
     """Pixels (n, 1024) and labels of one batch of the published archive."""
-    found = _Arrays(io.BytesIO(batch), encoding="bytes").load()
-    colours = np.asarray(found[b"data"]).reshape(-1, 3, 1024).astype(float)
+    contents = _Arrays(io.BytesIO(batch), encoding="bytes").load()
+    colours = np.asarray(contents[b"data"]).reshape(-1, 3, 1024).astype(float)
     pixels = np.tensordot(colours, _GREY, axes=(1, 0))
-    return pixels.astype(np.uint8), np.array(found[b"labels"], np.uint8)
+    return pixels.astype(np.uint8), np.array(contents[b"labels"], np.uint8)
 
 
 def _of_archive(content: bytes) -> dict[str, np.ndarray]:
@@ -64,7 +64,7 @@ def _of_archive(content: bytes) -> dict[str, np.ndarray]:
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
-    """Read whichever file there is, and check its shapes."""
+    """Read the archive or the grey file, and check shapes."""
     content = read(path)
     try:
         if plain_name(path).endswith(".npz"):

@@ -7,9 +7,9 @@ from types import MappingProxyType
 import numpy as np
 
 from paralesn import checks
-from paralesn.datasets.record import Dataset, Split
-from paralesn.datasets.storage.download import Wanted
-from paralesn.datasets.storage.find import read
+from paralesn.datasets.dataset import Dataset, Split
+from paralesn.datasets.storage.checksums import read
+from paralesn.datasets.storage.download import DataFile
 from paralesn.files import DamagedFileError
 
 FEATURES = ("HUFL", "HULL", "MUFL", "MULL", "LUFL", "LULL", "OT")
@@ -27,10 +27,10 @@ _CITATION = (
 )
 
 
-def ett_file(name: str) -> Wanted:
+def ett_file(name: str) -> DataFile:
     """Return the file of one of the four datasets."""
     stem = f"ETT{name[3:]}"
-    return Wanted((f"ETT/{stem}.csv",), "ETT", f"{stem}.csv")
+    return DataFile((f"ETT/{stem}.csv",), "ETT", f"{stem}.csv")
 
 
 def parse_ett(content: bytes, name: str, rows: int) -> np.ndarray:

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from paralesn import checks
-from paralesn.datasets.record import ClassificationDataset
-from paralesn.datasets.storage.download import Wanted
-from paralesn.datasets.storage.find import read
-from paralesn.datasets.storage.prepared import Kept, as_list, kept
+from paralesn.datasets.dataset import ClassificationDataset
+from paralesn.datasets.storage.checksums import read
+from paralesn.datasets.storage.download import DataFile
+from paralesn.datasets.storage.prepared import Sequences, prepare
 from paralesn.files import DamagedFileError, plain_name
 
 LONGEST = 4096  # bytes of a review that are read, as in the Long Range Arena
@@ -23,15 +23,15 @@ _CITATION = (
 )
 
 
-def imdb_file() -> Wanted:
+def imdb_file() -> DataFile:
     """Return the archive: the published one, or its labelled half."""
-    places = ("IMDB/aclImdb_v1.tar", "IMDB/aclImdb_labelled.tar")
-    return Wanted(places, "IMDB", "aclImdb_v1.tar.gz")
+    paths = ("IMDB/aclImdb_v1.tar", "IMDB/aclImdb_labelled.tar")
+    return DataFile(paths, "IMDB", "aclImdb_v1.tar.gz")
 
 
-def _reviews(path: Path) -> dict[str, Kept]:
+def _reviews(path: Path) -> dict[str, Sequences]:
     """Reviews of both parts, in the order of their labels and numbers."""
-    found: dict[str, list[tuple[int, int, bytes]]] = {part: [] for part in PARTS}
+    texts: dict[str, list[tuple[int, int, bytes]]] = {part: [] for part in PARTS}
     try:
         with tarfile.open(fileobj=io.BytesIO(read(path))) as archive:
             for member in archive:
@@ -41,20 +41,20 @@ def _reviews(path: Path) -> dict[str, Kept]:
                 content = archive.extractfile(member)
                 part, label, number = match.groups()
                 if content is not None:
-                    found[part].append((LABELS.index(label), int(number), content.read()))
+                    texts[part].append((LABELS.index(label), int(number), content.read()))
     except tarfile.TarError as error:
         raise DamagedFileError(f"{path} is damaged: {error}") from error
-    kept_parts = {}
-    for part, reviews in found.items():
+    sequences = {}
+    for part, reviews in texts.items():
         labels = np.array([label for label, _, _ in sorted(reviews)], np.int64)
         if not 0 < labels.sum() < labels.size or not all(text for _, _, text in reviews):
             raise DamagedFileError(
                 f"{path}: expected reviews in aclImdb/{part}/neg and aclImdb/{part}/pos, none of "
                 f"them empty, got {labels.size - labels.sum()} and {labels.sum()}"
             )
-        texts = [np.frombuffer(text, np.uint8) for _, _, text in sorted(reviews)]
-        kept_parts[part] = Kept.joined(texts, labels)
-    return kept_parts
+        series = [np.frombuffer(text, np.uint8) for _, _, text in sorted(reviews)]
+        sequences[part] = Sequences.join(series, labels)
+    return sequences
 
 
 def load_imdb(longest: int = LONGEST, download: bool = True) -> ClassificationDataset:
@@ -75,15 +75,15 @@ def load_imdb(longest: int = LONGEST, download: bool = True) -> ClassificationDa
     """
     longest = checks.integer("longest", longest, 1)
     path = imdb_file().locate(download)
-    made: dict[str, Kept] = {}
+    made: dict[str, Sequences] = {}
 
-    def make(part: str) -> Kept:
+    def make(part: str) -> Sequences:
         made.update({} if made else _reviews(path))
         return made[part]
 
     name = f"text-{plain_name(path)}-{path.stat().st_size}"
-    train, test = (kept(name, part, make) for part in PARTS)
-    x_train, x_test = ([one[:longest] for one in as_list(part)] for part in (train, test))
+    train, test = (prepare(name, part, make) for part in PARTS)
+    x_train, x_test = ([review[:longest] for review in part.as_list()] for part in (train, test))
     return ClassificationDataset(
         "lra-text",
         x_train,

@@ -1,17 +1,17 @@
 """Handwritten digits read pixel by pixel: sequential and permuted MNIST."""
 
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from paralesn.datasets.record import ClassificationDataset
+from paralesn.datasets.dataset import ClassificationDataset
 from paralesn.datasets.seeds import entropy, stream
-from paralesn.datasets.storage.download import Wanted
-from paralesn.datasets.storage.find import read
+from paralesn.datasets.storage.checksums import read
+from paralesn.datasets.storage.download import DataFile
 from paralesn.files import DamagedFileError
-from paralesn.tables.formats import parse_idx
 
 _CITATION = (
     "Y. LeCun et al., Gradient-based learning applied to document recognition, "
@@ -25,9 +25,26 @@ STEMS = (
 )
 
 
-def mnist_files() -> list[Wanted]:
+def mnist_files() -> list[DataFile]:
     """Return the four files."""
-    return [Wanted((f"MNIST/{stem}",), "MNIST", f"{stem}.gz") for stem in STEMS]
+    return [DataFile((f"MNIST/{stem}",), "MNIST", f"{stem}.gz") for stem in STEMS]
+
+
+def parse_idx(content: bytes, name: str) -> np.ndarray:
+    """MNIST's format: magic number, sizes, bytes. Gives an array of uint8."""
+    rank = content[3] if len(content) >= 4 else 0
+    start = 4 + 4 * rank
+    if content[:3] != b"\0\0\x08" or not 1 <= rank <= 4 or len(content) < start:
+        raise DamagedFileError(
+            f"{name}: the magic number is {content[:4].hex() or 'absent'}, expected 0000080n: "
+            "unsigned bytes of n dimensions"
+        )
+    shape = tuple(int(size) for size in np.frombuffer(content, ">u4", rank, offset=4))
+    if len(content) - start != math.prod(shape):
+        raise DamagedFileError(
+            f"{name}: {len(content) - start} bytes of data where the header says {shape}"
+        )
+    return np.frombuffer(content, np.uint8, offset=start).reshape(shape)
 
 
 def _pair(
@@ -77,7 +94,7 @@ def load_mnist(
         raise TypeError(f"dtype must be a floating type, got {np.dtype(dtype).name}")
     number = entropy(seed)
     order = stream(number, "psmnist").permutation(28 * 28) if permuted else None
-    paths = [wanted.locate(download) for wanted in mnist_files()]
+    paths = [file.locate(download) for file in mnist_files()]
     x_train, y_train = _pair(paths[0], paths[1], order, dtype)
     x_test, y_test = _pair(paths[2], paths[3], order, dtype)
     meta: dict[str, Any] = {"kind": "classification"}

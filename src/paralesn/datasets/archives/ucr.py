@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn.datasets.record import ClassificationDataset
-from paralesn.datasets.storage import find as files
-from paralesn.datasets.storage.download import Wanted
-from paralesn.datasets.storage.find import read
+from paralesn.datasets.dataset import ClassificationDataset
+from paralesn.datasets.storage import checksums, folders
+from paralesn.datasets.storage.checksums import read
+from paralesn.datasets.storage.download import DataFile
 from paralesn.files import DamagedFileError, plain_name
 from paralesn.tables.formats import Cases, Series, labels_array, parse_ts, parse_tsv
 
@@ -40,30 +40,30 @@ SIZES: Mapping[str, Size] = MappingProxyType(
 )
 
 
-def ucr_files(name: str) -> list[Wanted]:
+def ucr_files(name: str) -> list[DataFile]:
     """Training and test file; in a folder of the dataset's name, or one in the folder UCR."""
     if not name or not all(letter.isalnum() or letter in "-_" for letter in name):
         raise ValueError(f"name must be that of a dataset of the archive, got {name!r}")
-    wanted = []
+    files = []
     for part in ("TRAIN", "TEST"):
         kinds = [f"{name}_{part}.{kind}" for kind in ("tsv", "ts")]
-        places = [f"{folder}{name}/{kind}" for folder in ("", "UCR/") for kind in kinds]
-        wanted.append(Wanted(tuple(places), "UCR", f"{name}.zip"))
-    return wanted
+        paths = [f"{folder}{name}/{kind}" for folder in ("", "UCR/") for kind in kinds]
+        files.append(DataFile(tuple(paths), "UCR", f"{name}.zip"))
+    return files
 
 
 def archive_names() -> list[str]:
     """Datasets whose sums are known or whose folders are there, spelled as the archive does."""
-    known = {name.rsplit("_", 1)[0] for name in files.known_sums() if "_TRAIN." in name}
-    for root in files.roots():
-        for path in (*root.glob("*/*_TRAIN.ts*"), *root.glob("UCR/*/*_TRAIN.ts*")):
+    known = {name.rsplit("_", 1)[0] for name in checksums.known_sums() if "_TRAIN." in name}
+    for folder in folders.data_folders():
+        for path in (*folder.glob("*/*_TRAIN.ts*"), *folder.glob("UCR/*/*_TRAIN.ts*")):
             known.add(path.parent.name)
     return sorted(known | set(SIZES))
 
 
 def spelled(name: str) -> str:
     """Spelling of the archive where it is known, whatever the case."""
-    known = {one.lower(): one for one in archive_names()}
+    known = {archive.lower(): archive for archive in archive_names()}
     return known.get(name.lower(), name)
 
 
@@ -75,7 +75,7 @@ def _cases(path: Path) -> Cases:
 
 def _refuse_missing(series: Series, path: Path) -> None:
     """Refuse NaN and infinity."""
-    bad = [i for i, one in enumerate(series) if not np.isfinite(one).all()]
+    bad = [i for i, case in enumerate(series) if not np.isfinite(case).all()]
     if bad:
         raise ValueError(
             f"{path}: {len(bad)} of {len(series)} cases have missing or infinite values, the first "
@@ -88,18 +88,18 @@ def _check_size(name: str, train: Cases, test: Cases, classes: int, where: str) 
     expected = SIZES.get(name)
     if expected is None:
         return
-    lengths = {len(one) for cases in (train, test) for one in cases.series}
-    found = Size(
+    lengths = {len(case) for cases in (train, test) for case in cases.series}
+    actual = Size(
         len(train.labels), len(test.labels), max(lengths), train.series[0].shape[1], classes
     )
-    if found != expected or len(lengths) > 1:
-        raise DamagedFileError(f"{where}: expected {expected}, found {found}")
+    if actual != expected or len(lengths) > 1:
+        raise DamagedFileError(f"{where}: expected {expected}, found {actual}")
 
 
 def repeats(train: Series, test: Series) -> int:
     """Number of test cases that are exact copies of training cases."""
-    seen = {one.tobytes() for one in train}
-    return sum(one.tobytes() in seen for one in test)
+    seen = {case.tobytes() for case in train}
+    return sum(case.tobytes() in seen for case in test)
 
 
 def load_ucr(name: str, missing: str = "error", download: bool = True) -> ClassificationDataset:
@@ -126,7 +126,7 @@ def load_ucr(name: str, missing: str = "error", download: bool = True) -> Classi
     if missing not in ("error", "nan"):
         raise ValueError(f"missing must be 'error' or 'nan', got {missing!r}")
     name = spelled(str(name))
-    paths = [wanted.locate(download) for wanted in ucr_files(name)]
+    paths = [file.locate(download) for file in ucr_files(name)]
     train, test = (_cases(path) for path in paths)
     if missing == "error":
         for cases, path in zip((train, test), paths, strict=True):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from paralesn import checks
-from paralesn.datasets.generated.compiled import strict
+from paralesn.datasets.generated.ieee import strict
 
 _SUBSTEPS = 10  # integration steps per unit of time
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from paralesn import checks
-from paralesn.datasets.generated import counter
-from paralesn.datasets.generated.compiled import strict
-from paralesn.datasets.record import ClassificationDataset
+from paralesn.datasets.dataset import ClassificationDataset
+from paralesn.datasets.generated import splitmix
+from paralesn.datasets.generated.ieee import strict
 from paralesn.datasets.seeds import entropy
-from paralesn.datasets.storage.prepared import Kept, as_list, kept
+from paralesn.datasets.storage.prepared import Sequences, prepare
 
 TOKENS = (*map(str, range(10)), "[MIN", "[MAX", "[MED", "[SM", "]")
 SIZES = {"train": 98_000, "test": 2_000}  # 2 000 of the training set are for validation
@@ -49,14 +49,14 @@ def _grow(stream, tokens, depth):  # type: ignore[no-untyped-def]
     values = np.zeros((depth, ARGUMENTS), np.int64)
     level = length = 0  # level: operations that are open
     while length < tokens.size:
-        if level + 1 < depth and counter.uniform(stream) < _OPERATION:
-            operations[level] = _MIN + counter.below(stream, 4)
-            wanted[level] = 2 + counter.below(stream, ARGUMENTS - 1)
+        if level + 1 < depth and splitmix.uniform(stream) < _OPERATION:
+            operations[level] = _MIN + splitmix.below(stream, 4)
+            wanted[level] = 2 + splitmix.below(stream, ARGUMENTS - 1)
             held[level] = 0
             tokens[length] = operations[level]
             level, length = level + 1, length + 1
             continue
-        value = counter.below(stream, 10)
+        value = splitmix.below(stream, 10)
         tokens[length] = value
         length += 1
         while level:
@@ -80,7 +80,7 @@ def _expressions(seed, split, first, tokens, lengths, values, shortest, depth): 
     """Draw expressions until one is long enough, for each row of `tokens`, from case `first` on."""
     stream = np.zeros(1, np.uint64)
     for i in range(lengths.size):
-        counter.begin(stream, seed, split, first + i)
+        splitmix.begin(stream, seed, split, first + i)
         while lengths[i] <= shortest:
             lengths[i], values[i] = _grow(stream, tokens[i], depth)
 
@@ -157,11 +157,11 @@ def load_listops(seed: int | None = 0) -> ClassificationDataset:
     """
     number = entropy(seed)
 
-    def make(part: str) -> Kept:
+    def make(part: str) -> Sequences:
         series, values = listops(SIZES[part], number, list(SIZES).index(part))
-        return Kept.joined(series, values)
+        return Sequences.join(series, values)
 
-    train, test = (kept(f"listops-seed{number}", part, make) for part in SIZES)
+    train, test = (prepare(f"listops-seed{number}", part, make) for part in SIZES)
     meta: dict[str, Any] = {
         "kind": "classification",
         "seed": number,
@@ -170,9 +170,9 @@ def load_listops(seed: int | None = 0) -> ClassificationDataset:
     }
     return ClassificationDataset(
         "lra-listops",
-        as_list(train),
+        train.as_list(),
         train.labels,
-        as_list(test),
+        test.as_list(),
         test.labels,
         classes=np.arange(10),
         validation_fraction=2_000 / SIZES["train"],

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paralesn import checks
-from paralesn.datasets.generated.compiled import strict
+from paralesn.datasets.generated.ieee import strict
 from paralesn.datasets.seeds import entropy, stream
 
 _TRANSIENT = 200  # steps discarded: the system starts from zero

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from paralesn import checks
-from paralesn.datasets.generated import counter
-from paralesn.datasets.generated.compiled import strict
-from paralesn.datasets.record import ClassificationDataset
+from paralesn.datasets.dataset import ClassificationDataset
+from paralesn.datasets.generated import splitmix
+from paralesn.datasets.generated.ieee import strict
 from paralesn.datasets.seeds import entropy
-from paralesn.datasets.storage.prepared import Kept, kept
+from paralesn.datasets.storage.prepared import Sequences, prepare
 
 SIDE = 32
 SIZES = {"train": 180_000, "test": 20_000}  # 20 000 of the training set are for validation
@@ -42,9 +42,9 @@ _CITATION = (
 def _walk(stream, dashes, bend, ends):  # type: ignore[no-untyped-def]
     """Draw a contour into `ends` (dashes, 4): where each dash begins and ends; whether it fits."""
     inside = SIDE - 1 - 2 * _MARGIN
-    x = _MARGIN + inside * counter.uniform(stream)
-    y = _MARGIN + inside * counter.uniform(stream)
-    angle = 2 * math.pi * counter.uniform(stream)
+    x = _MARGIN + inside * splitmix.uniform(stream)
+    y = _MARGIN + inside * splitmix.uniform(stream)
+    angle = 2 * math.pi * splitmix.uniform(stream)
     for k in range(dashes):
         dx, dy = math.cos(angle), math.sin(angle)
         ends[k, 0], ends[k, 1] = x, y
@@ -53,7 +53,7 @@ def _walk(stream, dashes, bend, ends):  # type: ignore[no-untyped-def]
             if not _MARGIN <= place <= SIDE - 1 - _MARGIN:
                 return False
         x, y = x + (_DASH + _GAP) * dx, y + (_DASH + _GAP) * dy
-        angle += bend * (2 * counter.uniform(stream) - 1)
+        angle += bend * (2 * splitmix.uniform(stream) - 1)
     return True
 
 
@@ -92,7 +92,7 @@ def _contours(stream, dashes, distractors, bend, ends, tips):  # type: ignore[no
     """
     done = 0
     for contour in range(2 + distractors):
-        size = dashes - 1 + counter.below(stream, 3) if contour < 2 else _SHORT
+        size = dashes - 1 + splitmix.below(stream, 3) if contour < 2 else _SHORT
         for _ in range(_TRIES):
             part = ends[done : done + size]
             if _walk(stream, size, bend, part) and _clear(ends, done, done + size, done):
@@ -137,8 +137,8 @@ def _images(seed, split, first, images, labels, dashes, distractors, bend):  # t
     ends = np.zeros((2 * dashes + 2 + _SHORT * distractors, 4))
     tips = np.zeros((4, 4))
     for n in range(labels.size):
-        counter.begin(stream, seed, split, first + n)
-        labels[n] = counter.below(stream, 2)
+        splitmix.begin(stream, seed, split, first + n)
+        labels[n] = splitmix.below(stream, 2)
         one = other = drawn = 0
         while not other:
             drawn = _contours(stream, dashes, distractors, bend, ends, tips)
@@ -215,12 +215,12 @@ def load_pathfinder(seed: int | None = 0) -> ClassificationDataset:
     """
     number = entropy(seed)
 
-    def make(part: str) -> Kept:
+    def make(part: str) -> Sequences:
         images, labels = pathfinder(SIZES[part], number, list(SIZES).index(part), **DIFFICULTY)
-        return Kept(images.reshape(-1), np.arange(labels.size + 1) * SIDE**2, labels)
+        return Sequences(images.reshape(-1), np.arange(labels.size + 1) * SIDE**2, labels)
 
     said = "-".join(f"{name}{value}" for name, value in DIFFICULTY.items())
-    train, test = (kept(f"pathfinder-{said}-seed{number}", part, make) for part in SIZES)
+    train, test = (prepare(f"pathfinder-{said}-seed{number}", part, make) for part in SIZES)
     meta = {
         "kind": "classification",
         "seed": number,

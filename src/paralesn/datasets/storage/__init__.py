@@ -1,1 +1,1 @@
-"""Where data files are: found, downloaded, prepared once and kept."""
+"""Files of datasets: where they are, their checksums, downloads, and arrays prepared from them."""

@@ -1,7 +1,7 @@
-"""What takes long to make or to read, kept on disk: sequences end to end, with random access.
+"""Sequences that take long to make or to read, stored in the cache with random access.
 
 Where there is a cache folder, arrays are written there once, under a name that holds the seed or
-the file they were made of, and opened as memory maps from then on.
+the file they were made from, and are opened as memory maps from then on.
 """
 
 import os
@@ -14,57 +14,56 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from paralesn.datasets.storage import find as files
+from paralesn.datasets.storage import folders
 
 FOLDER = "LRA"
 
 
-class Kept(NamedTuple):
-    """Sequences end to end: `values` (n,), where each begins and the last ends, and labels."""
+class Sequences(NamedTuple):
+    """Sequences end to end: `values` (n,), `cuts` where each begins and the last ends, labels."""
 
     values: np.ndarray
     cuts: np.ndarray
     labels: np.ndarray
 
     @classmethod
-    def joined(cls, sequences: list[np.ndarray], labels: np.ndarray) -> Self:
+    def join(cls, sequences: list[np.ndarray], labels: np.ndarray) -> Self:
         """Lay sequences end to end."""
-        cuts = np.cumsum([0, *(one.size for one in sequences)])
+        cuts = np.cumsum([0, *(sequence.size for sequence in sequences)])
         return cls(np.concatenate(sequences), cuts, labels)
 
+    def as_list(self) -> list[np.ndarray]:
+        """Every sequence as (time, 1): views, of which nothing is read before it is used."""
+        values = np.asarray(self.values)
+        return [values[a:b, None] for a, b in pairwise(self.cuts.tolist())]
 
-def as_list(found: Kept) -> list[np.ndarray]:
-    """Every sequence as (time, 1): views, of which nothing is read before it is looked at."""
-    values = np.asarray(found.values)
-    return [values[a:b, None] for a, b in pairwise(found.cuts.tolist())]
 
-
-def kept(name: str, part: str, make: Callable[[str], Kept]) -> Kept:
-    """What is in the cache under this name, of a part of a set; made and put there if it is not."""
-    root = files.cache_folder()
-    if root is None:
+def prepare(name: str, part: str, make: Callable[[str], Sequences]) -> Sequences:
+    """Open a part of a set from the cache, after making and storing it if it is not there."""
+    cache = folders.cache_folder()
+    if cache is None:
         return make(part)
-    home = root / FOLDER / f"{name}-{part}"
+    home = cache / FOLDER / f"{name}-{part}"
     if not home.is_dir():
-        found = make(part)
-        if not _store(found, home):
-            return found
-    parts = [np.load(home / f"{field}.npy", mmap_mode="r") for field in Kept._fields]
-    return Kept(parts[0], np.array(parts[1]), np.array(parts[2]))
+        sequences = make(part)
+        if not _store(sequences, home):
+            return sequences
+    arrays = [np.load(home / f"{field}.npy", mmap_mode="r") for field in Sequences._fields]
+    return Sequences(arrays[0], np.array(arrays[1]), np.array(arrays[2]))
 
 
-def _store(found: Kept, home: Path) -> bool:
-    """Write arrays aside and move them to their place as one; whether that was possible."""
+def _store(sequences: Sequences, home: Path) -> bool:
+    """Write arrays to a folder aside and rename it as a whole; whether that was possible."""
     try:
         home.parent.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(prefix=".partial-", dir=home.parent))
-    except OSError:  # a cache that cannot be written to saves nothing, and spoils nothing
+    except OSError:  # a cache that cannot be written saves no time, and does no harm
         return False
     try:
-        for field, array in found._asdict().items():
+        for field, array in sequences._asdict().items():
             np.save(aside / f"{field}.npy", array)
         os.replace(aside, home)
-    except OSError:  # no room, or somebody else was faster
+    except OSError:  # no room, or another process was faster
         return home.is_dir()
     finally:
         shutil.rmtree(aside, ignore_errors=True)

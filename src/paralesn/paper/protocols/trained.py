@@ -43,7 +43,7 @@ def device() -> str:
 def validate(task: str, model: str, configuration: Mapping[str, Any], seed: int) -> float:
     """Accuracy on cases held out, after a short training on some."""
     from paralesn.baselines import training
-    from paralesn.baselines.catalogue import build
+    from paralesn.baselines.models import build
 
     cases, known = classification.data(task), read(classification.FILE)["training"]
     share = classification.VALIDATION[tasks()[task].kind]
@@ -60,7 +60,7 @@ def validate(task: str, model: str, configuration: Mapping[str, Any], seed: int)
 def measure(run: Record, folder: Path, tell: Tell | None = None) -> Record:
     """Train on the training set, and test; `tell` hears how far it got."""
     from paralesn.baselines import training
-    from paralesn.baselines.catalogue import build, count_parameters
+    from paralesn.baselines.models import build, count_parameters
 
     task, cases = run["task"], classification.data(run["task"])
     kept, held = classification.parts(

@@ -14,7 +14,7 @@ import numpy as np
 from rich.table import Table
 
 from paralesn.datasets.archives.ucr import archive_names, load_ucr, ucr_files
-from paralesn.datasets.storage import find as files
+from paralesn.datasets.storage import checksums, folders
 from paralesn.estimators.classifier import ReservoirClassifier
 from paralesn.features.filter_bank import FilterBank
 from paralesn.paper.catalogue import read
@@ -31,18 +31,16 @@ _EVEN = 5e-5  # published accuracies have four digits
 def at_hand() -> list[str]:
     """Datasets of the archive whose files are there."""
     return [
-        name
-        for name in archive_names()
-        if all(files.find(wanted.places) is not None for wanted in ucr_files(name))
+        name for name in archive_names() if all(file.find() is not None for file in ucr_files(name))
     ]
 
 
 def published() -> dict[str, dict[str, float]]:
     """Accuracies of rivals, by dataset."""
     found = {name: dict(figures) for name, figures in read(_FILE)["rivals"].items()}
-    path = files.find([_PUBLISHED])
+    path = folders.find([_PUBLISHED])
     if path is not None:
-        for row in csv.DictReader(files.read(path).decode("utf-8").splitlines()):
+        for row in csv.DictReader(checksums.read(path).decode("utf-8").splitlines()):
             found[row["dataset"]] = {
                 name: float(row[name]) for name in RIVALS if row.get(name) not in (None, "")
             }

@@ -170,7 +170,7 @@ def _ours(one: Record, data: Digits, settings: Settings, out: Path, report: Repo
 def _trainable(one: Record, data: Digits, settings: Settings, out: Path, report: Report) -> Record:
     """Train a model until its budget is spent."""
     from paralesn.baselines import training
-    from paralesn.baselines.catalogue import build, count_parameters
+    from paralesn.baselines.models import build, count_parameters
 
     name = one["model"]
     model = build(name, settings.seed)

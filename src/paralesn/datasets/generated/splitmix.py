@@ -6,7 +6,7 @@ made alone, in any order and on any number of threads, and is the same on every 
 
 import numpy as np
 
-from paralesn.datasets.generated.compiled import strict
+from paralesn.datasets.generated.ieee import strict
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)

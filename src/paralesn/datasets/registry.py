@@ -1,4 +1,4 @@
-"""Everything by name: load a dataset, list what there is, fetch and check files."""
+"""Datasets by name: load one, list them all, fetch and check their files."""
 
 from difflib import get_close_matches
 from pathlib import Path
@@ -9,12 +9,12 @@ from paralesn.datasets.archives.ett import ROWS, ett_file, load_ett
 from paralesn.datasets.archives.imdb import imdb_file, load_imdb
 from paralesn.datasets.archives.mnist import load_mnist, mnist_files
 from paralesn.datasets.archives.ucr import SIZES, archive_names, load_ucr, spelled, ucr_files
+from paralesn.datasets.dataset import ClassificationDataset, Dataset
 from paralesn.datasets.generated.listops import load_listops
 from paralesn.datasets.generated.pathfinder import load_pathfinder
 from paralesn.datasets.generated.tasks import TASKS
-from paralesn.datasets.record import ClassificationDataset, Dataset
-from paralesn.datasets.storage import find as files
-from paralesn.datasets.storage.download import Wanted
+from paralesn.datasets.storage import checksums
+from paralesn.datasets.storage.download import DataFile
 from paralesn.files import DamagedFileError
 
 _UCR = {name.lower(): name for name in SIZES}
@@ -57,7 +57,9 @@ def _resolve(name: str) -> str:
     if key.startswith("ucr:") and len(key) > 4:
         archive = spelled(name.strip()[4:])
         return archive.lower() if archive.lower() in NAMES else f"ucr:{archive}"
-    others = {one.lower(): f"ucr:{one}" for one in archive_names() if one not in SIZES}
+    others = {
+        archive.lower(): f"ucr:{archive}" for archive in archive_names() if archive not in SIZES
+    }
     if key in others:
         return others[key]
     known = {**dict(zip(NAMES, NAMES, strict=True)), **others}
@@ -66,7 +68,7 @@ def _resolve(name: str) -> str:
     raise ValueError(f"there is no dataset {name!r}; {hint} (ucr:Name loads any of the archive)")
 
 
-def _wanted(key: str) -> list[Wanted]:
+def _files(key: str) -> list[DataFile]:
     """Files a dataset is made of; none if it is generated."""
     if key in TASKS or key in _DRAWN:
         return []
@@ -139,15 +141,15 @@ def _kind(key: str) -> str:
 
 def _entry(key: str) -> Entry:
     """Row for one dataset."""
-    wanted = _wanted(key)
-    found = [one.find() for one in wanted]
-    present = None not in found
-    if not wanted:
+    files = _files(key)
+    paths = [file.find() for file in files]
+    present = None not in paths
+    if not files:
         source = "generated"
-    elif present and found[0] is not None:
-        source = str(found[0].parent)
+    elif present and paths[0] is not None:
+        source = str(paths[0].parent)
     else:
-        absent = (one for one, path in zip(wanted, found, strict=True) if path is None)
+        absent = (file for file, path in zip(files, paths, strict=True) if path is None)
         source = next(absent).url
     return Entry(key, _kind(key), source, present)
 
@@ -184,13 +186,13 @@ def fetch(name: str) -> list[Path]:
     >>> fetch("memcap")
     []
     """
-    return [wanted.locate() for wanted in _wanted(_resolve(name))]
+    return [file.locate() for file in _files(_resolve(name))]
 
 
 def check(name: str) -> list[FileCheck]:
-    """Compare the files of a dataset with the recorded sums.
+    """Compare the files of a dataset with the recorded checksums.
 
-    Sums are those of the decompressed content, so that any compression will do.
+    Checksums are those of the decompressed content, so any compression will do.
 
     Returns
     -------
@@ -202,18 +204,18 @@ def check(name: str) -> list[FileCheck]:
     >>> check("memcap")
     []
     """
-    return [_checked(wanted) for wanted in _wanted(_resolve(name))]
+    return [_check_file(file) for file in _files(_resolve(name))]
 
 
-def _checked(wanted: Wanted) -> FileCheck:
+def _check_file(file: DataFile) -> FileCheck:
     """Row for one file."""
-    path = wanted.find()
+    path = file.find()
     if path is None:
-        name = wanted.places[0].rsplit("/")[-1]
-        return FileCheck(name, None, "missing", files.known_sums().get(name), None)
-    expected = files.recorded_sum(path)
+        name = file.names[0]
+        return FileCheck(name, None, "missing", checksums.known_sums().get(name), None)
+    expected = checksums.expected_sum(path)
     try:
-        found = files.digest(path)
+        found = checksums.digest(path)
     except DamagedFileError:
         return FileCheck(path.name, path, "damaged", expected, None)
     if expected is None:
