@@ -53,6 +53,6 @@ docs: .venv/docs
 	@touch $@
 
 clean:
-	rm -rf docs/_build docs/gallery docs/api/generated docs/api/commands.md
+	rm -rf docs/_build docs/gallery docs/api/generated docs/_generated
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

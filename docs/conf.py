@@ -5,13 +5,12 @@ import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("agg")
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent)]
 
+import figure_style  # noqa: E402
 import real_data  # noqa: E402
+import repository_links  # noqa: E402
 
 project = "paralesn"
 author = "the authors of paralesn"
@@ -30,8 +29,9 @@ extensions = [
     "mathml",
     "public_members",
     "real_data",
+    "repository_links",
 ]
-exclude_patterns = ["_build", "gallery/README.md", "gallery/**/*.ipynb"]
+exclude_patterns = ["_build", "_generated", "gallery/README.md", "gallery/**/*.ipynb"]
 templates_path = ["_templates"]
 # Types in docstrings are prose: "name" in "name or list of names" is no link to anything.
 suppress_warnings = ["config.cache", "ref.python"]
@@ -43,10 +43,14 @@ html_title = f"paralesn {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
-html_theme_options = {
+html_theme_options: dict[str, object] = {
     "light_css_variables": {"color-brand-primary": "#1f5fa8", "color-brand-content": "#1f5fa8"},
     "dark_css_variables": {"color-brand-primary": "#7db3f0", "color-brand-content": "#7db3f0"},
 }
+if repository_links.ADDRESS:
+    html_theme_options["source_repository"] = repository_links.ADDRESS
+    html_theme_options["source_branch"] = "main"
+    html_theme_options["source_directory"] = "docs/"
 pygments_style = "default"
 pygments_dark_style = "github-dark"
 html_math_renderer = "mathml"
@@ -79,6 +83,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "matplotlib_animations": False,
+    "reset_modules": (figure_style.apply, "seaborn"),
     "show_signature": False,
     "write_computation_times": False,  # pages that would load scripts from elsewhere
     "plot_gallery": os.environ.get("PARALESN_DOCS_EXAMPLES", "run") != "skip",

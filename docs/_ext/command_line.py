@@ -1,4 +1,4 @@
-"""The page of commands, written by Typer from the help texts of the command line."""
+"""The reference of commands, written by Typer from their help texts; `commands.md` includes it."""
 
 import subprocess
 import sys
@@ -11,12 +11,12 @@ COMMAND = [sys.executable, "-m", "typer", "paralesn.cli", "utils", "docs", "--na
 
 
 def _write(app: Sphinx) -> None:
-    page = Path(app.srcdir) / "api" / "commands.md"
+    page = Path(app.srcdir) / "_generated" / "commands.md"
+    page.parent.mkdir(exist_ok=True)
     done = subprocess.run(COMMAND, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"the page of commands could not be written: {done.stderr}")
-    title, _, rest = done.stdout.partition("\n")
-    text = title.replace("`paralesn`", "The command line") + "\n" + rest
+    text = done.stdout[done.stdout.index("## `paralesn ") :]  # from the first command on
     if not page.exists() or page.read_text(encoding="utf-8") != text:
         page.write_text(text, encoding="utf-8")
 

@@ -1,0 +1,160 @@
+"""Draw the committed pictures of the documentation: ``python docs/draw.py [NAME ...]``.
+
+Without names, every picture. Those of the gallery's examples are drawn by the examples themselves;
+those on real data need ``PARALESN_DATA``. ``python docs/draw.py --clear FILE.png`` takes the white
+background away from a picture that a command saved.
+"""
+
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE / "_ext")]
+
+import figure_style  # noqa: E402
+
+FOLDER = HERE / "pictures"
+EXAMPLES = {path.stem: path for path in sorted((HERE.parent / "examples").glob("*.py"))}
+
+
+def save(figure, name):
+    """A PNG with a palette of 256 colours: a quarter of the size, and no difference to the eye."""
+    from PIL import Image
+
+    path = FOLDER / f"{name}.png"
+    figure.savefig(path, dpi=110)
+    Image.open(path).quantize(256, method=Image.Quantize.FASTOCTREE).save(path, optimize=True)
+    print(f"{path.relative_to(HERE)}: {path.stat().st_size / 1000:.0f} kB")
+
+
+def example(name):
+    """Run a script of the gallery and keep its first figure."""
+    import matplotlib.pyplot as plt
+
+    runpy.run_path(str(EXAMPLES[name]))
+    save(plt.figure(1), name)
+
+
+def overview():
+    """What the README opens with: a forecast, a model of a target, and classes."""
+    import matplotlib.pyplot as plt
+
+    import paralesn as pe
+    from paralesn import datasets
+
+    figure, panels = plt.subplots(1, 3, figsize=(12, 2.9), layout="constrained")
+    series = datasets.lorenz63(4600, seed=0)
+    loop = pe.ReservoirForecaster().fit(series[:4000]).forecast(600)
+    t = np.arange(1, 601) / 55
+    panels[0].plot(t, series[4000:, 0], color="0.6", linewidth=3, label="Lorenz system")
+    panels[0].plot(t, loop[:, 0], color="tab:blue", linewidth=1.2, label="forecast")
+    panels[0].set(title="Forecast", xlabel="Lyapunov times after the last observation")
+
+    series = datasets.mackey_glass(6084, seed=0)[:, 0]
+    model = pe.ReservoirRegressor().fit(series[:5000], series[84:5084])
+    ahead = model.predict(series[5000:-84], state=model.state_)
+    panels[1].plot(series[5084:5684], color="0.6", linewidth=3, label="Mackey-Glass")
+    panels[1].plot(ahead[:600], color="tab:blue", linewidth=1.2, label="84 steps before")
+    panels[1].set(title="Model", xlabel="time step", yticks=[])
+
+    rng, steps = np.random.default_rng(0), np.arange(120)
+    labels = np.array(["low", "high"] * 100)
+    pitch = np.where(labels == "low", 0.30, 0.36)[:, None]
+    X = np.sin(pitch * steps + rng.uniform(0, 6, (200, 1))) + 2.0 * rng.normal(size=(200, 120))
+    classifier = pe.ReservoirClassifier().fit(X[:100], labels[:100])
+    decision = classifier.decision_function(X[100:])
+    sign = 1 if classifier.classes_[1] == "high" else -1
+    bins = np.linspace(-2, 2, 33)
+    for label, color in (("low", "tab:orange"), ("high", "tab:blue")):
+        shown = sign * decision[labels[100:] == label]
+        panels[2].hist(shown, bins, color=color, alpha=0.75, label=f"{label} tone")
+    accuracy = classifier.score(X[100:], labels[100:])
+    print(f"accuracy {accuracy:.2f}")
+    panels[2].set(title="Classify", xlabel="decision for noisy tones", ylabel="test series")
+    for panel in panels:
+        panel.margins(y=0.2)
+        panel.legend(frameon=False, loc="upper left", ncols=2, fontsize="small")
+    panels[0].set_yticks([])
+    save(figure, "overview")
+
+
+def start():
+    """The forecast of the ten-minute start."""
+    import matplotlib.pyplot as plt
+
+    import paralesn as pe
+
+    t = np.arange(24 * 7 * 8)
+    load = 10 + np.sin(2 * np.pi * t / 24) + 0.5 * np.sin(2 * np.pi * t / 168)
+    load += 0.1 * np.random.default_rng(0).normal(size=len(t))
+    values, lower, upper = pe.ReservoirForecaster(horizon=24).fit(load).forecast(interval=0.9)
+    hours = np.arange(1, 25)
+    figure, axes = plt.subplots(figsize=(9, 2.9), layout="constrained")
+    axes.plot(np.arange(-167, 1), load[-168:], color="0.5", label="observed")
+    axes.fill_between(hours, lower, upper, color="tab:blue", alpha=0.25, linewidth=0, label="90 %")
+    axes.plot(hours, values, color="tab:blue", label="forecast")
+    axes.set(xlabel="hours", ylabel="load")
+    axes.legend(frameon=False, ncols=3, loc="upper left")
+    axes.margins(y=0.2)
+    save(figure, "start")
+
+
+def torch_scan():
+    """Times of the chunked scan beside the recursive one, from the saved table."""
+    import matplotlib.pyplot as plt
+
+    text = (HERE / "benchmarks" / "torch_scan.txt").read_text(encoding="utf-8")
+    row = r"scan T=(\d+),.*?│ +([\d.]+) (us|ms|s) against ([\d.]+) (us|ms|s)"
+    unit = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+    times = [
+        (int(steps), float(ours) * unit[a], float(theirs) * unit[b])
+        for steps, ours, a, theirs, b in re.findall(row, text)
+    ]
+    steps, ours, theirs = np.transpose(times)
+    figure, axes = plt.subplots(figsize=(7.5, 3.4), layout="constrained")
+    axes.loglog(steps, theirs, "s--", color="0.5", label="recursive associative scan")
+    axes.loglog(steps, ours, "o-", color="tab:blue", label="chunked scan")
+    axes.set(xlabel="time steps", ylabel="seconds, two CPU cores")
+    axes.legend(frameon=False)
+    save(figure, "torch_scan")
+
+
+def clear(path):
+    """White to transparent, black to grey, colours as they are."""
+    from PIL import Image
+
+    rgb = np.asarray(Image.open(path).convert("RGB"), dtype=float) / 255
+    alpha = 1 - rgb.min(axis=2, keepdims=True)
+    color = (rgb - (1 - alpha)) / np.maximum(alpha, 1e-9)
+    grey = np.array([int(figure_style.GREY[k : k + 2], 16) for k in (1, 3, 5)]) / 255
+    saturation = color.max(axis=2, keepdims=True)
+    color = color + (1 - saturation) * grey  # black turns grey, a full colour stays
+    image = np.concatenate([color, alpha], axis=2).clip(0, 1)
+    image = Image.fromarray((image * 255).round().astype(np.uint8))
+    image.quantize(256, method=Image.Quantize.FASTOCTREE).save(path, optimize=True)
+
+
+OTHERS = {"overview": overview, "start": start, "torch_scan": torch_scan}
+
+
+def main(arguments):
+    """Draw what is named, or everything."""
+    if arguments[:1] == ["--clear"]:
+        for path in arguments[1:]:
+            clear(path)
+        return
+    import matplotlib.pyplot as plt
+
+    FOLDER.mkdir(exist_ok=True)
+    for name in arguments or [*OTHERS, *EXAMPLES]:
+        plt.close("all")
+        figure_style.apply()
+        OTHERS[name]() if name in OTHERS else example(name)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
