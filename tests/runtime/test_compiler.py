@@ -5,36 +5,60 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 from paralesn.runtime import compiler
 
-# Runs a reservoir and prints how many kernels were compiled and how many came from the cache.
-PROGRAM = """
+# A kernel made like those of the package, by a factory and from another one, but compiled in no
+# time. Prints a result, how many kernels were compiled and how many came from the cache.
+TOY = """
 import numpy as np
-import paralesn as pe
-print(float(pe.ParalESN(units=9).run(np.ones(5))[0].sum()))
-from paralesn.engines.cpu.kernels.diagonal import layer_kernel
-stats = layer_kernel(True, False, 64, False).stats
-print(sum(stats.cache_misses.values()), sum(stats.cache_hits.values()))
+from paralesn.runtime.compiler import inlined, kernel
+
+def total_kernel(factor):
+    @inlined
+    def scaled(x):
+        return factor * x
+
+    @kernel
+    def total(values):
+        result = 0.0
+        for i in range(values.size):
+            result += scaled(values[i])
+        return result
+
+    return total
+
+total = total_kernel(3)
+#before
+print(float(total(np.ones(5))))
+print(sum(total.stats.cache_misses.values()), sum(total.stats.cache_hits.values()))
 """
 
 
-def python(program, **environment):
-    result = subprocess.run(
-        [sys.executable, "-c", program],
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert result.returncode == 0, result.stderr
-    return result.stdout.split()
+@pytest.fixture
+def toy(tmp_path):
+    """Runs a file with the toy kernel (Numba caches no code without one); what it prints."""
+
+    def run(first="", before="", **environment):
+        (tmp_path / "toy.py").write_text(first + TOY.replace("#before", before))
+        os.utime(tmp_path / "toy.py", (1, 1))  # so that only the stamp can make the cache stale
+        result = subprocess.run(
+            [sys.executable, str(tmp_path / "toy.py")],
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")} | environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert result.returncode == 0, result.stderr
+        return result.stdout.split()
+
+    return run
 
 
-def test_a_second_process_compiles_nothing(tmp_path):
-    total, misses, hits = python(PROGRAM, NUMBA_CACHE_DIR=str(tmp_path))
-    assert (misses, hits) == ("1", "0")
-    assert python(PROGRAM, NUMBA_CACHE_DIR=str(tmp_path)) == [total, "0", "1"]
+def test_a_second_process_compiles_nothing(toy):
+    assert toy() == ["15.0", "1", "0"]
+    assert toy() == ["15.0", "0", "1"]
 
 
 NOWHERE = """
@@ -46,36 +70,31 @@ for locator in list(vars(caching).values()):
 
 VANISHES = """
 import os, pathlib, shutil
-from paralesn.engines.cpu.kernels import diagonal
-diagonal.layer_kernel(True, False, 64, False)
 folder = pathlib.Path(os.environ["NUMBA_CACHE_DIR"])
 shutil.rmtree(folder)
 folder.write_text("a file in the way")
 """
 
 
-def test_with_no_folder_to_write_to_it_compiles_in_memory(tmp_path):
-    check = "import paralesn.engines.cpu.kernels.diagonal as d; print(type(d.layer_kernel(True, False, 64, False)._cache).__name__)"
-    folder = str(tmp_path / "cache")
-    assert python(NOWHERE + check, NUMBA_CACHE_DIR=folder) == ["NullCache"]
-    assert python(NOWHERE + PROGRAM, NUMBA_CACHE_DIR=folder)[0] == python(PROGRAM)[0]
+def test_with_no_folder_to_write_to_it_compiles_in_memory(toy):
+    printed = toy(NOWHERE, "print(type(total._cache).__name__)")
+    assert printed[:2] == ["NullCache", "15.0"]
 
 
-def test_a_cache_folder_that_cannot_be_made_or_vanishes_is_not_fatal(tmp_path):
-    expected = python(PROGRAM)[0]
+def test_a_cache_folder_that_cannot_be_made_or_vanishes_is_not_fatal(toy, tmp_path):
     (tmp_path / "file").write_text("a file in the way")
-    assert python(PROGRAM, NUMBA_CACHE_DIR=str(tmp_path / "file" / "cache"))[0] == expected
-    assert python(VANISHES + PROGRAM, NUMBA_CACHE_DIR=str(tmp_path / "cache"))[0] == expected
+    assert toy(NUMBA_CACHE_DIR=str(tmp_path / "file" / "cache"))[0] == "15.0"
+    assert toy(before=VANISHES)[0] == "15.0"
 
 
-def test_a_damaged_cache_is_not_fatal(tmp_path):
-    expected = python(PROGRAM, NUMBA_CACHE_DIR=str(tmp_path))[0]
+def test_a_damaged_cache_is_not_fatal(toy, tmp_path):
+    toy()
     for pattern in ("*.nbc", "*.nbi"):
-        damaged = list(tmp_path.rglob(pattern))
+        damaged = list((tmp_path / "cache").rglob(pattern))
         assert damaged
         for path in damaged:
             path.write_bytes(b"garbage")
-        assert python(PROGRAM, NUMBA_CACHE_DIR=str(tmp_path))[0] == expected
+        assert toy()[0] == "15.0"
 
 
 def test_an_edit_of_any_engine_file_makes_the_cache_stale(tmp_path):
@@ -87,13 +106,12 @@ def test_an_edit_of_any_engine_file_makes_the_cache_stale(tmp_path):
     assert compiler.source_stamp(tmp_path) != stamp
 
 
-def test_the_stamp_decides(tmp_path):
+def test_the_stamp_decides(toy):
     """The same function under another stamp is compiled anew."""
-    env = {"NUMBA_CACHE_DIR": str(tmp_path)}
-    python(PROGRAM, **env)
-    edited = "from paralesn.runtime import compiler\ncompiler._STAMP = 'edited'\n" + PROGRAM
-    assert python(edited, **env)[1:] == ["1", "0"]
-    assert python(edited, **env)[1:] == ["0", "1"]
+    assert toy()[1:] == ["1", "0"]
+    edited = "from paralesn.runtime import compiler\ncompiler._STAMP = 'edited'\n"
+    assert toy(edited)[1:] == ["1", "0"]
+    assert toy(edited)[1:] == ["0", "1"]
 
 
 def test_contraction_is_the_only_liberty_taken():
