@@ -1,8 +1,21 @@
-# Everything runs in .venv, which is made, and made anew when it is stale, by whatever needs it.
+# Everything runs in .venv, which is made, and brought up to date when pyproject.toml or
+# constraints.txt changed, by whatever target needs it.
+#
+#   make demo       the library in half a minute, with a picture
+#   make reproduce  the tables of the paper, and a page that shows them
+#   make quick      a minute of tests, while you write: those not marked slow
+#   make test       all tests and doctests
+#   make check      what a change must pass, and what CI runs: lint, types, imports, all tests
+#   make bench      the speed claims, each beside its rivals
+#   make docs       the site, with its examples run
+#   make clean      removes whatever the above made
 PYTHON ?= python3
+# Processes that share the tests out; WORKERS=0 runs them in one, as a debugger wants it.
+WORKERS ?= auto
 PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+PYTEST = .venv/bin/pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal
 .DELETE_ON_ERROR:
-.PHONY: demo reproduce test check bench docs clean
+.PHONY: demo reproduce quick test check bench docs clean
 
 demo: .venv/installed
 	.venv/bin/paralesn demo
@@ -11,15 +24,18 @@ reproduce: .venv/installed
 	.venv/bin/paralesn reproduce
 	.venv/bin/paralesn report
 
+quick: .venv/installed
+	$(PYTEST) -m "not slow"
+
 test: .venv/browser
-	.venv/bin/pytest
+	$(PYTEST)
 
 check: .venv/browser
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
 	.venv/bin/mypy
 	.venv/bin/lint-imports
-	.venv/bin/pytest
+	$(PYTEST)
 
 bench: .venv/bench
 	PARALESN_FIGURES=docs/benchmarks .venv/bin/python -m benchmarks --save docs/benchmarks

@@ -1,3 +1,11 @@
+import os
+
+# Several pytest workers (-n) share the cores: their BLAS and OpenMP threads would wait for each
+# other. This must be said before NumPy is imported. Threads of the package stay as they are.
+if workers := os.environ.get("PYTEST_XDIST_WORKER_COUNT"):
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, str(max(1, (os.cpu_count() or 1) // int(workers))))
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings

@@ -76,6 +76,7 @@ def run_shell(source, folder):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
     [page for page in TEXTS if any(kind in ("pycon", "sh") for kind, _ in blocks(page))],
@@ -276,6 +277,7 @@ def test_the_gallery_is_large_enough_and_on_real_data_too():
         compile(text, name, "exec")
 
 
+@pytest.mark.slow
 def test_an_example_runs_without_a_screen(tmp_path):
     """One of them, for speed; `make docs` runs all."""
     pytest.importorskip("matplotlib")

@@ -130,6 +130,7 @@ def test_precision():
         double(x)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_export_and_compile():
     block = ParalESNBlock(pe.ParalESN(units=3, layers=2, **LIVELY), features=2, trainable=True)

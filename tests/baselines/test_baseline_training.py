@@ -80,6 +80,7 @@ fit(small(), task(), task(seed=1), SETTINGS, Path({path!r}))
 """
 
 
+@pytest.mark.slow
 def test_a_killed_training_goes_on_bit_for_bit(tmp_path):
     path = tmp_path / "training.pt"
     tests = os.path.dirname(__file__)

@@ -32,6 +32,7 @@ def test_every_command_prints_json_for_scripts():
     assert without == []
 
 
+@pytest.mark.slow
 def test_reproduced_results_are_those_of_the_file(tmp_path):
     out = tmp_path / "out"
     found, told = output(
@@ -42,6 +43,7 @@ def test_reproduced_results_are_those_of_the_file(tmp_path):
     assert "SCR" in told
 
 
+@pytest.mark.slow
 def test_a_search_prints_what_it_chose(tmp_path):
     pytest.importorskip("optuna")
     found, told = output(

@@ -80,6 +80,7 @@ def test_layers_of_different_kinds(rng):
     np.testing.assert_allclose(*results, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_compiled_code_is_found_again_by_another_process(tmp_path):
     """A loop's kernel closes over layer kernels; its cache key must not change with the process."""
     import os

@@ -188,6 +188,7 @@ needs_proc = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @needs_proc
 def test_a_reservoir_that_does_not_fit_is_found_not_to():
     work = {"kind": "ESN", "units": 700, "rounds": 1}  # 3.9 MB of weights
@@ -199,6 +200,7 @@ def test_a_reservoir_that_does_not_fit_is_found_not_to():
     assert len(fits["seconds_per_step"]) == 1
 
 
+@pytest.mark.slow
 @needs_proc
 def test_a_mere_matrix_needs_its_bytes():
     tried = {
@@ -251,6 +253,7 @@ def test_seconds_and_sizes_are_readable():
     assert complexity_report.size(17) == "17"
 
 
+@pytest.mark.slow
 def test_the_command_measures_prints_and_draws(tmp_path):
     pytest.importorskip("matplotlib")
     result = CliRunner().invoke(app, ["complexity", "--quick", "--out", str(tmp_path / "new")])
@@ -265,6 +268,7 @@ def test_the_command_measures_prints_and_draws(tmp_path):
     assert complexity.read(tmp_path / "new" / "complexity.json") == record
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_command_and_keeps_what_is_finished(tmp_path):
     path = tmp_path / "complexity.json"
     command = [sys.executable, "-m", "paralesn", "complexity", "--out", str(tmp_path)]

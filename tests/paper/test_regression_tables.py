@@ -154,6 +154,7 @@ def _write_many(path, writer):
         records.append(path, {"writer": writer, "i": i, "padding": "x" * 5000})
 
 
+@pytest.mark.slow
 def test_many_writers_spoil_no_record(tmp_path):
     path = tmp_path / "records.jsonl"
     context = multiprocessing.get_context("spawn")

@@ -97,6 +97,7 @@ search.work("narma10", "ESN", "paper", sys.argv[1], search.Budget(25))
 """
 
 
+@pytest.mark.slow
 def test_a_killed_search_loses_and_repeats_nothing(tmp_path):
     program, log = tmp_path / "program.py", tmp_path / "evaluations"
     program.write_text(textwrap.dedent(PROGRAM))
@@ -123,6 +124,7 @@ def test_a_killed_search_loses_and_repeats_nothing(tmp_path):
     assert search.tuned(*STUDY, str(tmp_path / "studies")).configuration["rho"] == 0.5
 
 
+@pytest.mark.slow
 def test_processes_share_the_work(tmp_path):
     """The real thing, small: two studies on two processes."""
     studies = [("sinmem10", "SCR", "paper"), ("sinmem10", "ParalESN", "paper")]

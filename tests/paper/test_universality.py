@@ -91,6 +91,7 @@ def test_the_command_prints_and_draws(tmp_path):
     assert errors[32] < errors[8] < errors[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("missing", "code", "words"),
     [("torch", 1, "pip install 'paralesn[torch]'"), ("matplotlib", 0, "paralesn[plot]")],

@@ -46,7 +46,7 @@ def near_linear(task, units=128):
         x = rng.uniform(-0.8, 0.8, (5000, 1))
         Y = np.hstack([np.roll(x, delay, axis=0) for delay in range(1, 21)])
     Z = pe.ParalESN(units=units, mix_scale=0.01, rho=(0.5, 0.99)).run(x)[0]
-    Z, Y = Z[200:], Y[200:]
+    Z, Y = Z[200:].copy(), Y[200:]
     assert np.linalg.cond(StandardScaler().fit_transform(Z)) > 1e6
     return Z, Y, list(svd_ridges(Z, Y, ALPHAS))
 

@@ -10,6 +10,7 @@ import stored_records as made
 from paralesn.report import build, stored
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = pytest.mark.slow
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
 

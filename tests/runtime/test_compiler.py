@@ -81,12 +81,14 @@ def test_with_no_folder_to_write_to_it_compiles_in_memory(toy):
     assert printed[:2] == ["NullCache", "15.0"]
 
 
+@pytest.mark.slow
 def test_a_cache_folder_that_cannot_be_made_or_vanishes_is_not_fatal(toy, tmp_path):
     (tmp_path / "file").write_text("a file in the way")
     assert toy(NUMBA_CACHE_DIR=str(tmp_path / "file" / "cache"))[0] == "15.0"
     assert toy(before=VANISHES)[0] == "15.0"
 
 
+@pytest.mark.slow
 def test_a_damaged_cache_is_not_fatal(toy, tmp_path):
     toy()
     for pattern in ("*.nbc", "*.nbi"):
@@ -106,6 +108,7 @@ def test_an_edit_of_any_engine_file_makes_the_cache_stale(tmp_path):
     assert compiler.source_stamp(tmp_path) != stamp
 
 
+@pytest.mark.slow
 def test_the_stamp_decides(toy):
     """The same function under another stamp is compiled anew."""
     assert toy()[1:] == ["1", "0"]

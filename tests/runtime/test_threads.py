@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numba
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import paralesn as pe
 from paralesn.engines.cpu.kernels.barrier import meet
@@ -135,7 +135,13 @@ def blas_threads():
     }
 
 
-def test_blas_gets_its_threads_back():
+@pytest.mark.parametrize("before", [1, 2])
+def test_blas_gets_its_threads_back(before):
+    with threadpool_limits(before, "blas"):
+        _check_that_blas_gets_its_threads_back()
+
+
+def _check_that_blas_gets_its_threads_back():
     before = blas_threads()
     with blas.single_threaded_blas():
         assert set(blas_threads().values()) <= {1}
