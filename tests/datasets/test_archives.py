@@ -29,17 +29,6 @@ from paralesn.tables.formats import labels_array, parse_ts, parse_tsv
 WRITERS = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """Empty folder in place of the user's, and an empty cache; no sums are known."""
-    data = tmp_path / "data"
-    data.mkdir()
-    monkeypatch.setenv("PARALESN_DATA", str(data))
-    monkeypatch.setenv("PARALESN_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(checksums, "known_sums", dict)
-    return data
-
-
 def put(folder, place, content):
     """Write a file, compressed as its name says."""
     path = folder / place

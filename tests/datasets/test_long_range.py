@@ -21,20 +21,8 @@ from paralesn.datasets import (
     pathfinder,
 )
 from paralesn.datasets.generated.listops import TOKENS
-from paralesn.datasets.storage import checksums, folders, prepared
+from paralesn.datasets.storage import folders, prepared
 from paralesn.datasets.storage.prepared import Sequences, prepare
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """Empty folders in place of the user's data and cache; no sums are known."""
-    data = tmp_path / "data"
-    data.mkdir()
-    monkeypatch.setenv("PARALESN_DATA", str(data))
-    monkeypatch.setenv("PARALESN_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(checksums, "known_sums", dict)
-    return data
-
 
 # -- ListOps ---------------------------------------------------------------------------------------
 

@@ -1,1 +1,1 @@
-"""Trainable sequence models in PyTorch, the extra ``torch``: what the paper measures itself by."""
+"""Trainable sequence models in PyTorch (the extra ``torch``): the baselines of the paper."""

@@ -1,4 +1,4 @@
-"""Linear recurrent unit: a trained complex diagonal recurrence, by our scan, between gated layers.
+"""Linear recurrent unit: a trained complex diagonal recurrence between gated layers.
 
     h_t = lambda h_(t-1) + gamma (B x_t),    y_t = Re(C h_t) + D x_t,
 
@@ -8,6 +8,7 @@ with ``lambda = exp(-exp(nu) + i exp(theta))``, stable by construction, as Orvie
 import math
 from dataclasses import dataclass
 
+from paralesn.baselines.block_stack import BlockStack
 from paralesn.engines.torch.scan import scan
 from paralesn.runtime.pytorch import torch
 
@@ -53,26 +54,26 @@ class Unit(nn.Module):
         radius, phase = torch.exp(-torch.exp(self.nu)), torch.exp(self.theta)
         return torch.complex(radius * torch.cos(phase), radius * torch.sin(phase))
 
-    def driven(self, x: torch.Tensor) -> torch.Tensor:
-        """What enters the recurrence, (B, T, N) complex."""
+    def drive(self, x: torch.Tensor) -> torch.Tensor:
+        """Input of the recurrence, (B, T, N) complex."""
         B = self.B * torch.exp(self.gamma)
         return torch.complex(x @ B[0], x @ B[1])
 
     def read(self, h: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-        """What leaves it, (B, T, width)."""
+        """Output of the recurrence, (B, T, width)."""
         return h.real @ self.C[0] - h.imag @ self.C[1] + self.D * x
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """(B, T, width) to (B, T, width), by the scan."""
-        u = self.driven(x)
+        u = self.drive(x)
         return self.read(scan(self.eigenvalues(), u, torch.zeros_like(u[:, 0])), x)
 
     def loop(self, x: torch.Tensor) -> torch.Tensor:
-        """The same, one step after the other."""
-        factor, u = self.eigenvalues(), self.driven(x)
+        """The same as `forward`, one step after the other."""
+        factor, u = self.eigenvalues(), self.drive(x)
         h, states = torch.zeros_like(u[:, 0]), []
-        for drive in u.unbind(1):
-            h = factor * h + drive
+        for u_t in u.unbind(1):
+            h = factor * h + u_t
             states.append(h)
         return self.read(torch.stack(states, 1), x)
 
@@ -93,20 +94,8 @@ class Block(nn.Module):
         return x + self.dropout(nn.functional.glu(self.gates(y)))
 
 
-class LRU(nn.Module):
+class LRU(BlockStack):
     """Series (B, T, F) to scores (B, classes)."""
 
     def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.config = config
-        self.encoder = nn.Linear(config.features, config.width)
-        self.blocks = nn.ModuleList([Block(config) for _ in range(config.layers)])
-        self.head = nn.Linear(config.width, config.classes)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Scores of the classes."""
-        z = self.encoder(x)
-        for block in self.blocks:
-            z = block(z)
-        scores: torch.Tensor = self.head(z[:, -1])
-        return scores
+        super().__init__(config, Block)

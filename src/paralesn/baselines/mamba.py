@@ -60,7 +60,7 @@ def _chunk(
     C: torch.Tensor,
     h: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Outputs (B, T, D) of some steps, and the state (B, D, N) after them."""
+    """Outputs (B, T, D) of a chunk of steps, and the state (B, D, N) after it."""
     factors = torch.exp(delta.unsqueeze(-1) * A)  # (B, T, D, N)
     driven = (delta * x).unsqueeze(-1) * B.unsqueeze(2)
     states = _Recurrence.apply(factors, driven, h)
@@ -77,13 +77,13 @@ def selective_scan(
 ) -> torch.Tensor:
     """Outputs (B, T, D) for x, delta (B, T, D), A (D, N), B and C (B, T, N), D (D,)."""
     h = x.new_zeros(x.shape[0], *A.shape)
-    found = []
+    outputs = []
     for t0 in range(0, x.shape[1], _CHUNK):
         cut = slice(t0, t0 + _CHUNK)
-        parts = (x[:, cut], delta[:, cut], A, B[:, cut], C[:, cut], h)
-        y, h = checkpoint(_chunk, *parts, use_reentrant=False)
-        found.append(y)
-    return torch.cat(found, 1) + D * x
+        chunk = (x[:, cut], delta[:, cut], A, B[:, cut], C[:, cut], h)
+        y, h = checkpoint(_chunk, *chunk, use_reentrant=False)
+        outputs.append(y)
+    return torch.cat(outputs, 1) + D * x
 
 
 def naive_scan(
@@ -94,13 +94,13 @@ def naive_scan(
     C: torch.Tensor,
     D: torch.Tensor,
 ) -> torch.Tensor:
-    """The same as it is written above."""
-    h, found = x.new_zeros(x.shape[0], *A.shape), []
+    """The same as `selective_scan`, as the recurrence is written above."""
+    h, outputs = x.new_zeros(x.shape[0], *A.shape), []
     for t in range(x.shape[1]):
         step = delta[:, t].unsqueeze(-1)  # (B, D, 1)
         h = torch.exp(step * A) * h + step * B[:, t].unsqueeze(1) * x[:, t].unsqueeze(-1)
-        found.append((h * C[:, t].unsqueeze(1)).sum(-1) + D * x[:, t])
-    return torch.stack(found, 1)
+        outputs.append((h * C[:, t].unsqueeze(1)).sum(-1) + D * x[:, t])
+    return torch.stack(outputs, 1)
 
 
 class Mixer(nn.Module):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from paralesn.baselines.block_stack import BlockStack
 from paralesn.runtime.pytorch import torch
 
 nn = torch.nn
@@ -65,10 +66,10 @@ class Kernel(nn.Module):
         # this length needs.
         self.C = nn.Parameter(torch.randn(config.width, w.size, 2) * math.sqrt(0.5))
 
-    def _parts(self) -> tuple[torch.Tensor, ...]:
+    def _matrices(self) -> tuple[torch.Tensor, ...]:
         """w, P, B (N,), C (H, N) with both halves, and step sizes (H,)."""
         w = torch.complex(-torch.exp(self.log_decay), self.frequency)
-        halves = [w, *(torch.view_as_complex(part) for part in (self.P, self.B, self.C))]
+        halves = [w, *(torch.view_as_complex(planes) for planes in (self.P, self.B, self.C))]
         both = [torch.cat([half, half.conj()], -1) for half in halves]
         return *both, torch.exp(self.log_step)
 
@@ -79,7 +80,7 @@ class Kernel(nn.Module):
         ``r = 1 / (2 / step (1 - z) - w (1 + z))``,
         ``2 (sum C* B r - (1 + z) sum C* P r sum P* B r / (1 + (1 + z) sum P* P r))``.
         """
-        w, p, b, c, step = self._parts()
+        w, p, b, c, step = self._matrices()
         angle = torch.arange(self.steps // 2 + 1, dtype=step.dtype, device=step.device)
         angle = angle * (2 * math.pi / self.steps)
         z = torch.complex(torch.cos(angle), -torch.sin(angle))  # (K,), half of the roots
@@ -95,9 +96,9 @@ class Kernel(nn.Module):
     def recurrence(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """A (H, N, N), B and C (H, N) of ``h = A h + B u``, ``y = Re(C h)``, by the bilinear rule.
 
-        For checks and for series longer than the kernel.
+        For tests, and for series longer than the kernel.
         """
-        w, p, b, c, step = self._parts()
+        w, p, b, c, step = self._matrices()
         matrix = torch.diag(w) - torch.outer(p, p.conj())
         one, half = torch.eye(w.numel(), dtype=w.dtype, device=w.device), step[:, None, None] / 2
         inverse = torch.linalg.inv(one - half * matrix)
@@ -136,15 +137,11 @@ class Block(nn.Module):
         return x + self.dropout(nn.functional.glu(self.gates(y)))
 
 
-class S4(nn.Module):
+class S4(BlockStack):
     """Series (B, T, F), T at most `steps`, to scores (B, classes)."""
 
     def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.config = config
-        self.encoder = nn.Linear(config.features, config.width)
-        self.blocks = nn.ModuleList([Block(config) for _ in range(config.layers)])
-        self.head = nn.Linear(config.width, config.classes)
+        super().__init__(config, Block)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Scores of the classes."""
@@ -152,8 +149,4 @@ class S4(nn.Module):
             raise ValueError(
                 f"x must have at most steps={self.config.steps} time steps, got {x.shape[1]}"
             )
-        z = self.encoder(x)
-        for block in self.blocks:
-            z = block(z)
-        scores: torch.Tensor = self.head(z[:, -1])
-        return scores
+        return super().forward(x)

@@ -1,20 +1,24 @@
 """One training loop for all models: Adam, early stopping, checkpoints, a budget of seconds.
 
-A checkpoint holds everything that what follows depends on, and batches are drawn from the seed and
-the number of the epoch alone; so a run that was killed goes on, bit for bit, as if it had not been.
+Batches are drawn from the seed and the number of the epoch alone, and a checkpoint holds the rest,
+so a training that was killed resumes with bit-identical results.
 """
 
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn.files import replacing
+from paralesn.baselines.checkpoints import Checkpoint, Progress, Score
 from paralesn.runtime.pytorch import torch
+
+__all__ = ["Data", "Progress", "Score", "Settings", "Trained", "fit", "measure"]
+
+_BUDGETS = ("epochs", "patience", "seconds", "evaluate_seconds", "checkpoint_seconds")
 
 
 @dataclass(frozen=True)
@@ -54,31 +58,8 @@ class Data(NamedTuple):
     y: np.ndarray
 
 
-class Score(NamedTuple):
-    """What a validation found, and when."""
-
-    seconds: float
-    epoch: float
-    loss: float
-    accuracy: float
-
-
-@dataclass
-class Progress:
-    """Where a training stands."""
-
-    epoch: int = 0  # epochs finished
-    batch: int = 0  # batches of the next one that are done
-    seconds: float = 0.0
-    scores: list[Score] = field(default_factory=list)
-    best: Score | None = None
-    best_epoch: int = 0  # the last epoch whose end, or middle, was better than all before
-    weights: dict[str, Any] | None = None  # the best ones
-    done: bool = False
-
-
 class Trained(NamedTuple):
-    """A training's outcome; the model holds the weights of the best validation."""
+    """Outcome of a training; the model holds the weights of the best validation."""
 
     scores: list[Score]
     best: Score
@@ -95,26 +76,56 @@ def fit(
     report: Callable[[Progress], None] | None = None,
     device: Any = "cpu",
 ) -> Trained:
-    """Train `model` until `settings` say it is enough, going on from `checkpoint` if it is there.
+    """Train a model in place, and give it the weights of its best validation.
 
-    `report` is called after every validation.
+    Parameters
+    ----------
+    model : torch.nn.Module
+        From series (B, T, F) to scores (B, classes).
+    train, validation : Data
+    settings : Settings
+    checkpoint : Path, optional
+        File to resume from if it exists, and to write the state of the training to.
+    report : callable, optional
+        Called with the `Progress` after every validation.
+    device : str or torch.device
+
+    Returns
+    -------
+    Trained
     """
     _check(train, "train")
     _check(validation, "validation")
-    run = _Run(model.to(device), train, validation, settings, checkpoint, report)
+    training = _Training(model.to(device), train, validation, settings, checkpoint, report)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
-        run.resume()
-        while not run.progress.done:
-            run.epoch()
-    progress = run.progress
+        training.resume()
+        while not training.progress.done:
+            training.train_epoch()
+    progress = training.progress
     if progress.weights is not None:
         model.load_state_dict(progress.weights)
     assert progress.best is not None
     return Trained(progress.scores, progress.best, progress.epoch, progress.seconds)
 
 
+@torch.no_grad()
+def measure(model: torch.nn.Module, data: Data, batch_size: int = 64) -> tuple[float, float]:
+    """Mean cross-entropy and accuracy of a model."""
+    was_training = model.training
+    model.eval()
+    loss, right = 0.0, 0
+    for start in range(0, len(data.y), batch_size):
+        x, y = _tensors(data, slice(start, start + batch_size), model)
+        scores = model(x)
+        loss += float(torch.nn.functional.cross_entropy(scores, y, reduction="sum"))
+        right += int((scores.argmax(1) == y).sum())
+    model.train(was_training)
+    return loss / len(data.y), right / len(data.y)
+
+
 def _check(data: Data, name: str) -> None:
+    """Refuse series and labels whose shapes do not fit."""
     if data.X.ndim != 3 or data.y.shape != data.X.shape[:1] or not len(data.y):
         raise ValueError(
             f"{name} must hold series (n, T, F) and labels (n,), got shapes {data.X.shape} and "
@@ -122,7 +133,14 @@ def _check(data: Data, name: str) -> None:
         )
 
 
-class _Run:
+def _tensors(data: Data, cases: Any, model: torch.nn.Module) -> tuple[torch.Tensor, torch.Tensor]:
+    """Series and labels of some cases, on the device of the model."""
+    device = next(model.parameters()).device
+    x, y = torch.from_numpy(data.X[cases]), torch.from_numpy(data.y[cases])
+    return x.to(device), y.to(device)
+
+
+class _Training:
     """A training under way."""
 
     def __init__(
@@ -135,116 +153,83 @@ class _Run:
         report: Callable[[Progress], None] | None,
     ) -> None:
         self.model, self.train, self.validation = model, train, validation
-        self.settings, self.path, self.report = settings, path, report
+        self.settings, self.report = settings, report
         self.progress = Progress()
         self.adam = torch.optim.Adam(
             model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
         )
-        self.since = self.evaluated = self.saved = time.monotonic()
+        self.checkpoint = None if path is None else Checkpoint(path, self._identity())
+        self.n_batches = -(-len(train.y) // settings.batch_size)
+        self.timed_at = self.evaluated_at = self.saved_at = time.monotonic()
 
-    # -- checkpoints -----------------------------------------------------------------------------
-
-    def identity(self) -> dict[str, Any]:
-        """What must be equal for a checkpoint to be of this training; budgets may change."""
-        budgets = ("epochs", "patience", "seconds", "evaluate_seconds", "checkpoint_seconds")
-        asked = {k: v for k, v in asdict(self.settings).items() if k not in budgets}
-        sizes = {name: tuple(part.shape) for name, part in self.model.state_dict().items()}
-        return {"settings": asked, "cases": len(self.train.y), "sizes": sizes}
+    def _identity(self) -> dict[str, Any]:
+        """Whatever must be the same for a checkpoint to be of this training: not the budgets."""
+        settings = {k: v for k, v in asdict(self.settings).items() if k not in _BUDGETS}
+        sizes = {name: tuple(array.shape) for name, array in self.model.state_dict().items()}
+        return {"settings": settings, "cases": len(self.train.y), "sizes": sizes}
 
     def resume(self) -> None:
-        """Go on from the checkpoint, if there is one."""
-        if self.path is None or not self.path.exists():
-            return
-        found = torch.load(self.path, weights_only=True)
-        if found["identity"] != self.identity():
-            raise ValueError(
-                f"checkpoint must be of a training with the same model, data and settings, got "
-                f"{self.path}, which is of another one; remove it or name another file"
-            )
-        self.model.load_state_dict(found["model"])
-        self.adam.load_state_dict(found["adam"])
-        torch.set_rng_state(found["random"])
-        progress = found["progress"]
-        scores = [Score(*score) for score in progress.pop("scores")]
-        best = progress.pop("best")
-        self.progress = Progress(
-            scores=scores, best=None if best is None else Score(*best), **progress
-        )
-        # A larger budget than before may go on where a smaller one ended.
-        self.progress.done = self.is_enough()
-        self.since = self.evaluated = self.saved = time.monotonic()
+        """Continue from the checkpoint, if there is one."""
+        restored = self.checkpoint and self.checkpoint.restore(self.model, self.adam)
+        if restored:
+            self.progress = restored
+            # A training that used up its budget continues if it is given a larger one.
+            self.progress.done = self.is_finished()
+            self.timed_at = self.evaluated_at = self.saved_at = time.monotonic()
 
     def save(self) -> None:
-        """Write a checkpoint: complete, or the old one stays."""
-        if self.path is None:
-            return
-        self.clock()
-        progress = dict(vars(self.progress))
-        progress["scores"] = [tuple(score) for score in self.progress.scores]
-        progress["best"] = None if self.progress.best is None else tuple(self.progress.best)
-        found = {
-            "identity": self.identity(),
-            "model": self.model.state_dict(),
-            "adam": self.adam.state_dict(),
-            "random": torch.get_rng_state(),
-            "progress": progress,
-        }
-        with replacing(self.path) as unfinished:
-            torch.save(found, unfinished)
-        self.saved = time.monotonic()
+        """Write a checkpoint, if there is a file for it."""
+        if self.checkpoint is not None:
+            self.count_seconds()
+            self.checkpoint.save(self.model, self.adam, self.progress)
+            self.saved_at = time.monotonic()
 
-    # -- training --------------------------------------------------------------------------------
-
-    def clock(self) -> float:
-        """Seconds spent so far."""
+    def count_seconds(self) -> float:
+        """Seconds spent so far, over all runs."""
         now = time.monotonic()
-        self.progress.seconds += now - self.since
-        self.since = now
+        self.progress.seconds += now - self.timed_at
+        self.timed_at = now
         return self.progress.seconds
 
-    def is_enough(self) -> bool:
-        """Whether budgets are spent or nothing gets better."""
-        at, settings = self.progress, self.settings
+    def is_finished(self) -> bool:
+        """Whether a budget is spent or the model no longer improves."""
+        progress, settings = self.progress, self.settings
         return (
-            at.epoch >= settings.epochs
-            or at.epoch - at.best_epoch >= settings.patience
-            or at.seconds >= settings.seconds
+            progress.epoch >= settings.epochs
+            or progress.epoch - progress.best_epoch >= settings.patience
+            or progress.seconds >= settings.seconds
         )
 
-    def epoch(self) -> None:
-        """Train through what is left of an epoch, or until time is up."""
-        at, settings = self.progress, self.settings
-        order = np.random.default_rng([settings.seed, at.epoch]).permutation(len(self.train.y))
-        batches = -(-order.size // settings.batch_size)
-        while at.batch < batches:
-            first = at.batch * settings.batch_size
-            self.step(np.sort(order[first : first + settings.batch_size]))
-            at.batch += 1
-            if at.batch == batches:
+    def train_epoch(self) -> None:
+        """Train through the rest of an epoch, or until time is up."""
+        progress, settings = self.progress, self.settings
+        rng = np.random.default_rng([settings.seed, progress.epoch])
+        order = rng.permutation(len(self.train.y))
+        while progress.batch < self.n_batches:
+            start = progress.batch * settings.batch_size
+            self.step(np.sort(order[start : start + settings.batch_size]))
+            progress.batch += 1
+            if progress.batch == self.n_batches:
                 break
-            if self.clock() >= settings.seconds:
-                return self.finish()
-            now = time.monotonic()
-            if now - self.evaluated >= settings.evaluate_seconds:
+            if self.count_seconds() >= settings.seconds:
                 self.evaluate()
-            if now - self.saved >= settings.checkpoint_seconds:
+                progress.done = True
                 self.save()
-        at.epoch, at.batch = at.epoch + 1, 0
+                return
+            now = time.monotonic()
+            if now - self.evaluated_at >= settings.evaluate_seconds:
+                self.evaluate()
+            if now - self.saved_at >= settings.checkpoint_seconds:
+                self.save()
+        progress.epoch, progress.batch = progress.epoch + 1, 0
         self.evaluate()
-        if self.is_enough():
-            at.done = True
-        return self.save()
-
-    def finish(self) -> None:
-        """Time is up within an epoch."""
-        self.evaluate()
-        self.progress.done = True
+        progress.done = self.is_finished()
         self.save()
 
     def step(self, cases: np.ndarray) -> None:
-        """Move the weights along the gradient of some cases' cross-entropy."""
+        """Take a step of Adam on the cross-entropy of some cases."""
         self.model.train()
-        x, y = self.tensors(self.train, cases)
+        x, y = _tensors(self.train, cases, self.model)
         self.adam.zero_grad()
         loss = torch.nn.functional.cross_entropy(self.model(x), y)
         loss.backward()
@@ -258,37 +243,15 @@ class _Run:
         self.adam.step()
 
     def evaluate(self) -> None:
-        """Validate; keep the weights if they are the best so far."""
-        at = self.progress
+        """Validate; remember the weights if they are the best so far."""
+        progress = self.progress
         loss, accuracy = measure(self.model, self.validation, self.settings.batch_size)
-        batches = -(-len(self.train.y) // self.settings.batch_size)
-        score = Score(self.clock(), at.epoch + at.batch / batches, loss, accuracy)
-        at.scores.append(score)
-        if at.best is None or loss < at.best.loss:
-            at.best, at.best_epoch = score, at.epoch
-            at.weights = {k: v.detach().clone() for k, v in self.model.state_dict().items()}
-        self.evaluated = time.monotonic()
+        epoch = progress.epoch + progress.batch / self.n_batches
+        score = Score(self.count_seconds(), epoch, loss, accuracy)
+        progress.scores.append(score)
+        if progress.best is None or loss < progress.best.loss:
+            progress.best, progress.best_epoch = score, progress.epoch
+            progress.weights = {k: v.detach().clone() for k, v in self.model.state_dict().items()}
+        self.evaluated_at = time.monotonic()
         if self.report is not None:
-            self.report(at)
-
-    def tensors(self, data: Data, cases: Any) -> tuple[torch.Tensor, torch.Tensor]:
-        """Some cases on the device of the model."""
-        device = next(self.model.parameters()).device
-        x, y = torch.from_numpy(data.X[cases]), torch.from_numpy(data.y[cases])
-        return x.to(device), y.to(device)
-
-
-@torch.no_grad()
-def measure(model: torch.nn.Module, data: Data, batch_size: int = 64) -> tuple[float, float]:
-    """Mean cross-entropy and accuracy."""
-    was_training, device = model.training, next(model.parameters()).device
-    model.eval()
-    loss, right = 0.0, 0
-    for first in range(0, len(data.y), batch_size):
-        x = torch.from_numpy(data.X[first : first + batch_size]).to(device)
-        y = torch.from_numpy(data.y[first : first + batch_size]).to(device)
-        scores = model(x)
-        loss += float(torch.nn.functional.cross_entropy(scores, y, reduction="sum"))
-        right += int((scores.argmax(1) == y).sum())
-    model.train(was_training)
-    return loss / len(data.y), right / len(data.y)
+            self.report(progress)

@@ -45,10 +45,10 @@ class Attention(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """(B, T, width) to (B, T, width)."""
         batch, steps, width = x.shape
-        parts = self.inputs(x).view(batch, steps, 3, self.heads, width // self.heads)
-        q, k, v = parts.permute(2, 0, 3, 1, 4)  # (B, heads, T, width / heads) each
-        seen = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
-        out: torch.Tensor = self.output(seen.transpose(1, 2).reshape(batch, steps, width))
+        projections = self.inputs(x).view(batch, steps, 3, self.heads, width // self.heads)
+        q, k, v = projections.permute(2, 0, 3, 1, 4)  # (B, heads, T, width / heads) each
+        mixed = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
+        out: torch.Tensor = self.output(mixed.transpose(1, 2).reshape(batch, steps, width))
         return out
 
 
