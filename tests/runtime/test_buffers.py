@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import paralesn as pe
-from paralesn.runtime import buffers as memory
+from paralesn.runtime import buffers
 
 F8 = np.dtype("float64")
 LARGE = (3000, 1000)  # 24 MB
@@ -15,11 +15,11 @@ LARGE = (3000, 1000)  # 24 MB
 @pytest.fixture(autouse=True)
 def _nothing_kept():
     gc.collect()
-    memory._kept.clear()
+    buffers._kept.clear()
 
 
 def kept_bytes():
-    return sum(m.size for memories in memory._kept.values() for m in memories)
+    return sum(m.size for memories in buffers._kept.values() for m in memories)
 
 
 def address(array):
@@ -29,7 +29,7 @@ def address(array):
 @pytest.mark.parametrize("shape", [(3, 5), LARGE])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_arrays_begin_at_a_cache_line(shape, dtype):
-    array = memory.empty(shape, np.dtype(dtype))
+    array = buffers.empty(shape, np.dtype(dtype))
     assert array.shape == shape
     assert array.dtype == dtype
     assert address(array) % 64 == 0
@@ -40,12 +40,12 @@ def test_arrays_begin_at_a_cache_line(shape, dtype):
 
 
 def test_memory_is_used_again_once_nobody_refers_to_it():
-    first = memory.empty(LARGE, F8)
+    first = buffers.empty(LARGE, F8)
     where = address(first)
-    second = memory.empty(LARGE, F8)
+    second = buffers.empty(LARGE, F8)
     assert address(second) != where
     del first
-    assert address(memory.empty(LARGE, F8)) == where
+    assert address(buffers.empty(LARGE, F8)) == where
 
 
 @pytest.mark.parametrize(
@@ -63,14 +63,14 @@ def test_memory_is_used_again_once_nobody_refers_to_it():
     ],
 )
 def test_a_view_keeps_its_memory(view):
-    array = memory.empty(LARGE, F8)
+    array = buffers.empty(LARGE, F8)
     array[:] = 1
     kept = view(array)
     before = np.array(kept)
     del array
     gc.collect()
     assert kept_bytes() == 0
-    memory.empty(LARGE, F8)[:] = 2
+    buffers.empty(LARGE, F8)[:] = 2
     np.testing.assert_array_equal(np.array(kept), before)
     del kept
     gc.collect()
@@ -91,10 +91,10 @@ def test_results_of_several_runs_do_not_overwrite_each_other(rng):
 
 
 def test_no_more_is_kept_than_allowed():
-    arrays = [memory.empty(LARGE, F8) for _ in range(12)]
+    arrays = [buffers.empty(LARGE, F8) for _ in range(12)]
     del arrays
     gc.collect()
-    assert 0 < kept_bytes() <= memory.KEPT_BYTES
-    huge = memory.empty((memory.KEPT_BYTES // 8 + 1, 1), F8)
+    assert 0 < kept_bytes() <= buffers.KEPT_BYTES
+    huge = buffers.empty((buffers.KEPT_BYTES // 8 + 1, 1), F8)
     del huge
-    assert kept_bytes() <= memory.KEPT_BYTES
+    assert kept_bytes() <= buffers.KEPT_BYTES
