@@ -63,6 +63,17 @@ def interval(name: str, value: Any, **bounds: Any) -> tuple[float, float]:
     return low, high
 
 
+def penalties(name: str, value: Any, positive: bool = False) -> None:
+    """Sequence of at least one finite number, none of them negative, or all of them positive."""
+    if isinstance(value, (str, Real)) or not np.size(value) or np.ndim(value) != 1:
+        raise fail(name, value, "a sequence of at least one number")
+    for penalty in np.asarray(value).ravel().tolist():
+        if not isinstance(penalty, (int, float)) or not 0 <= penalty < math.inf:
+            raise fail(name, penalty, "finite and not negative")
+        if positive and penalty == 0:
+            raise fail(name, penalty, "positive")
+
+
 def flag(name: str, value: Any) -> bool:
     """True or False."""
     if not isinstance(value, (bool, np.bool_)):

@@ -1,5 +1,6 @@
 """Ridge against explicit SVDs, scikit-learn, and itself in other pieces."""
 
+from copy import copy
 from functools import cache
 from itertools import pairwise
 
@@ -59,8 +60,8 @@ def in_blocks(Z, Y, size, **options):
 
 
 def predictions(ridge, Z):
-    solved = ridge._solution()
-    return [Z @ w + b for w, b in zip(solved.coefs, solved.intercepts, strict=True)]
+    path = ridge.solve().fitted_.solution.path
+    return [Z @ w + b for w, b in zip(path.coefs, path.intercepts, strict=True)]
 
 
 def merged(parts, order):
@@ -148,7 +149,7 @@ def test_many_targets_in_groups(rng):
     """More targets than states: one factor for each group of them, the same solution."""
     Z, Y = rng.normal(size=(500, 5)), rng.normal(size=(500, 200))
     ridge = pe.Ridge(ALPHAS).fit(Z, Y)
-    assert [len(group) for group in ridge._groups] == [64, 64, 64, 8]
+    assert [len(group) for group in ridge.fitted_.statistics.groups] == [64, 64, 64, 8]
     for t in (0, 63, 64, 199):
         alone = pe.Ridge([ridge.alpha_]).fit(Z, Y[:, t])
         np.testing.assert_allclose(ridge.coef_[t], alone.coef_, atol=1e-10)
@@ -165,7 +166,7 @@ def test_fewer_rows_than_states_in_any_pieces(size, alphas, rng):
         ridge.partial_fit(Z[start : start + size], Y[start : start + size])
     half = pe.Ridge(alphas).partial_fit(Z[:20], Y[:20])
     both = half.merge(pe.Ridge(alphas).partial_fit(Z[20:], Y[20:]))
-    assert ridge._factors[0].shape == (50, 305)  # no more memory than the rows
+    assert ridge.fitted_.statistics.factors[0].shape == (50, 305)  # no more memory than the rows
     for i, alpha in enumerate(alphas):
         expected = svd_ridge(Z, Y, alpha)
         for model in (ridge, both):
@@ -177,7 +178,7 @@ def test_fewer_rows_than_states_in_any_pieces(size, alphas, rng):
 
 
 def test_gram_matrix_only_where_it_is_as_good(monkeypatch, rng):
-    from paralesn.readouts import solve as solving
+    from paralesn.readouts import ridge_path as solving
 
     used = []
     monkeypatch.setattr(solving, "svd", lambda *a, **k: used.append("svd") or svd(*a, **k))
@@ -327,8 +328,8 @@ def test_missing_targets_are_left_out_one_by_one(rng):
     for t in range(2):
         known = ~np.isnan(Y[:, t])
         alone = pe.Ridge(ALPHAS).fit(Z[known], Y[known, t])
-        solved = ridge._solution().coefs[:, :, t]
-        np.testing.assert_allclose(solved, alone._solution().coefs[:, :, 0], rtol=1e-9)
+        together, apart = (r.solve().fitted_.solution.path.coefs for r in (ridge, alone))
+        np.testing.assert_allclose(together[:, :, t], apart[:, :, 0], rtol=1e-9)
     with pytest.raises(ValueError, match="target 1"):
         pe.Ridge(nan_targets="omit").fit(
             Z, np.column_stack([Y[:, 0], np.full(100, np.nan)])
@@ -371,11 +372,11 @@ def test_factors_have_the_gram_matrix_of_their_rows(columns, known, rng):
         ({"alphas": (np.nan,)}, "alphas must be finite"),
         ({"alphas": "many"}, "alphas must be a sequence"),
         ({"per_target": "yes"}, "per_target must be True or False, got 'yes'"),
-        ({"nan_targets": "drop"}, "nan_targets must be 'error' or 'omit', got 'drop'"),
+        ({"nan_targets": "drop"}, "nan_targets must be one of 'error', 'omit', got 'drop'"),
     ],
 )
 def test_wrong_parameters(options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         pe.Ridge(**options).fit(np.zeros((3, 2)), np.zeros(3))
 
 
@@ -391,7 +392,7 @@ def test_wrong_data(rng):
         (lambda: pe.Ridge().fit(Z, y, sample_weight=-np.ones(10)), "[Nn]egative"),
         (lambda: pe.Ridge().fit(Z, y, validation=Z), "validation must"),
         (lambda: pe.Ridge().fit(Z, y, validation=(Z, y[:3])), "validation data must hold 10 rows"),
-        (lambda: ridge.forget(0), r"factor must be a number in \(0, 1\], got 0"),
+        (lambda: ridge.forget(0), r"factor must be a finite number in \(0, 1\], got 0"),
         (lambda: ridge.forget(1.5), "factor must be"),
         (lambda: ridge.merge(pe.Ridge().fit(Z[:, :1], y)), "other must have seen as many features"),
         (lambda: pe.Ridge().fit(Z, np.zeros((10, 2, 2))), "y must be|dim"),
@@ -400,6 +401,45 @@ def test_wrong_data(rng):
             call()
     with pytest.raises(TypeError, match="other must be a Ridge, got str"):
         ridge.merge("ridge")
+
+
+def test_whatever_fails_leaves_the_readout_as_it_was(rng):
+    Z, y = rng.normal(size=(30, 3)), rng.normal(size=30)
+    ridge = pe.Ridge(ALPHAS).fit(Z, y, validation=(Z, y))
+    before = ridge.fitted_
+    for call in (
+        lambda: ridge.fit(Z[:, :2], y[:9]),
+        lambda: ridge.fit(Z[:, :2], y, validation=(Z, y)),
+        lambda: ridge.partial_fit(Z, np.full(30, np.nan)),
+        lambda: ridge.validate(Z, y[:3]),
+        lambda: ridge.merge(pe.Ridge().fit(Z[:, :1], y)),
+        lambda: ridge.forget(2),
+    ):
+        with pytest.raises(ValueError, match=r"must|NaN|features"):
+            call()
+        assert ridge.fitted_ is before
+
+
+def test_learning_replaces_the_state_and_changes_nothing_in_it(rng):
+    """States may be shared: copies go separate ways, and the other of a merge stays as it was."""
+    Z, y = rng.normal(size=(60, 3)), rng.normal(size=60)
+    Z[:30, 1] = 2.0
+    first = pe.Ridge(ALPHAS).fit(Z[:30], y[:30])
+    state, coef = first.fitted_, first.coef_
+    second = copy(first).partial_fit(Z[30:], y[30:]).forget(0.5)
+    second.merge(first).validate(Z, y)
+    assert first.fitted_ is state
+    assert state.statistics.constant.tolist() == [False, True, False]
+    np.testing.assert_array_equal(first.coef_, coef)
+    assert second.n_samples_seen_ == 90
+
+
+def test_missing_targets_are_not_let_in_later(rng):
+    """Targets learnt together cannot be left out one by one afterwards."""
+    Z, Y = rng.normal(size=(30, 3)), rng.normal(size=(30, 2))
+    ridge = pe.Ridge(ALPHAS).fit(Z, Y).set_params(nan_targets="omit")
+    with pytest.raises(ValueError, match="y contains NaN"):
+        ridge.partial_fit(Z, np.where(Y > 0, np.nan, Y))
 
 
 @parametrize_with_checks([pe.Ridge()])

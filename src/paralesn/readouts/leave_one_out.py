@@ -8,32 +8,13 @@ come multiplied by the roots of these: the intercept's share of a row is then it
 weights.
 """
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, lapack
-from scipy.linalg.blas import dsymm, dsyrk, ssymm, ssyrk
+from scipy.linalg import eigh, lapack
+from scipy.linalg.blas import dsymm, ssymm, ssyrk
 
-_FEATURES = 2048  # columns converted to double precision at a time
+from paralesn.readouts.normal_equations import from_dual, row_gram
+
 _FREE = 1e-9  # a row's freedom below which it determines its own prediction
-
-
-def gram(Z: np.ndarray) -> np.ndarray:
-    """Lower triangle of Z Z' in double precision, without a copy of all of Z in it."""
-    total = np.zeros((len(Z), len(Z)), order="F")
-    for first in range(0, Z.shape[1], _FEATURES):
-        part = np.asarray(Z[:, first : first + _FEATURES], float)
-        total = dsyrk(1.0, part.T, beta=1.0, c=total, trans=1, lower=1, overwrite_c=1)
-    return total
-
-
-def times(Z: np.ndarray, dual: np.ndarray) -> np.ndarray:
-    """Z' dual, in double precision: coefficients (features, targets) of dual ones."""
-    parts = [
-        np.asarray(Z[:, first : first + _FEATURES], float).T @ dual
-        for first in range(0, Z.shape[1], _FEATURES)
-    ]
-    return np.concatenate(parts)
 
 
 def by_eigenvectors(
@@ -44,11 +25,11 @@ def by_eigenvectors(
     share (n,)   of the intercept in each row: 1/n, or the row's weight over the sum of weights
     """
     if len(Z) <= Z.shape[1]:
-        squares, U = eigh(gram(Z), driver="evd")
+        squares, U = eigh(row_gram(Z), driver="evd")
     else:
-        squares, V = eigh(gram(Z.T), driver="evd")
-        keep = squares > np.finfo(float).eps * len(Z) * max(squares[-1], 0.0)
-        squares, V = squares[keep], V[:, keep]
+        squares, V = eigh(row_gram(Z.T), driver="evd")
+        positive = squares > np.finfo(float).eps * len(Z) * max(squares[-1], 0.0)
+        squares, V = squares[positive], V[:, positive]
         U = (np.asarray(Z, float) @ V) / np.sqrt(squares)
     squares = np.maximum(squares, 0.0)
     rotated, leverages = U.T @ Y, U * U
@@ -59,7 +40,7 @@ def by_eigenvectors(
         residuals = (Y - U @ (shrink[:, None] * rotated)) / free[:, None]
         errors[k] = (residuals**2).mean()
     best = alphas[errors.argmin()]
-    return errors, times(Z, U @ (rotated / (squares + best)[:, None]))
+    return errors, from_dual(Z, U @ (rotated / (squares + best)[:, None]))
 
 
 def downhill(
@@ -67,30 +48,30 @@ def downhill(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The same from Cholesky factors; errors of penalties that were not tried are NaN.
 
-    In single precision where the rows are and the penalty drowns its rounding.
+    In single precision where Z has it and the penalty drowns its rounding error.
     """
     single = Z.dtype == np.float32
-    K = ssyrk(1.0, Z.T, trans=1, lower=1) if single else gram(Z)
+    K = ssyrk(1.0, Z.T, trans=1, lower=1) if single else row_gram(Z)
     rounding = 1e-7 * np.sqrt(len(Z)) * K.diagonal().max()
     errors, duals = np.full(len(alphas), np.nan), {}
 
     def error(k: int) -> float:
         if np.isnan(errors[k]):
             rough = single and alphas[k] > 100 * rounding
-            errors[k], duals[k] = _left_out(K, Y, alphas[k], share, rough)
+            errors[k], duals[k] = _error_and_dual(K, Y, alphas[k], share, rough)
         return float(errors[k])
 
     order = np.argsort(alphas)
-    place = len(order) // 2
+    current = len(order) // 2
     while True:
-        near = [i for i in (place - 1, place, place + 1) if 0 <= i < len(order)]
+        near = [i for i in (current - 1, current, current + 1) if 0 <= i < len(order)]
         best = min(near, key=lambda i: error(int(order[i])))
-        if best == place:
-            return errors, times(Z, duals[int(order[place])])
-        place = best
+        if best == current:
+            return errors, from_dual(Z, duals[int(order[current])])
+        current = best
 
 
-def _left_out(
+def _error_and_dual(
     K: np.ndarray, Y: np.ndarray, alpha: float, share: np.ndarray, rough: bool
 ) -> tuple[float, np.ndarray]:
     """Leave-one-out error of a penalty, and its dual coefficients, from the inverse of K + a."""
@@ -98,8 +79,8 @@ def _left_out(
     np.fill_diagonal(matrix, matrix.diagonal() + alpha)
     names = ("spotrf", "spotri") if rough else ("dpotrf", "dpotri")
     factor, invert = (getattr(lapack, name) for name in names)
-    lower, bad = factor(matrix, lower=1, overwrite_a=1)
-    if bad:
+    lower, failed = factor(matrix, lower=1, overwrite_a=1)
+    if failed:
         return np.inf, np.zeros(Y.shape)
     inverse, _ = invert(lower, lower=1, overwrite_c=1)
     product = (ssymm if rough else dsymm)(1.0, inverse, np.asfortranarray(Y), lower=1)
@@ -107,31 +88,3 @@ def _left_out(
     # dual = residual / a, and the inverse's diagonal is (1 - leverage) / a.
     free = np.maximum(inverse.diagonal().astype(float) - share / alpha, _FREE / alpha)
     return float(((dual / free[:, None]) ** 2).mean()), dual
-
-
-def of_rows(Z: np.ndarray, Y: np.ndarray, alpha: float) -> np.ndarray:
-    """Coefficients for one penalty from as many equations as there are rows."""
-    K = gram(Z)
-    np.fill_diagonal(K, K.diagonal() + alpha)
-    return times(Z, _solved(K, Y, alpha))
-
-
-def of_sums(G: np.ndarray, ZY: np.ndarray, alpha: float) -> np.ndarray:
-    """Coefficients for one penalty from Z' Z, which is overwritten, and Z' Y."""
-    np.fill_diagonal(G, G.diagonal() + alpha)
-    return _solved(G, ZY, alpha)
-
-
-def _solved(matrix: np.ndarray, right: np.ndarray, alpha: float) -> np.ndarray:
-    try:
-        return cho_solve(cho_factor(matrix, lower=True, overwrite_a=True), right)
-    except LinAlgError:
-        raise ValueError(f"alphas must be large enough for the data, got {alpha!r}") from None
-
-
-def walk(rows: Sequence[np.ndarray] | Iterator[np.ndarray]) -> Iterator[tuple[slice, np.ndarray]]:
-    """Blocks of rows, each with the places of its rows."""
-    first = 0
-    for block in rows:
-        yield slice(first, first + len(block)), block
-        first += len(block)

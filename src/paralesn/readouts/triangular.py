@@ -137,9 +137,10 @@ def _squares(rows: np.ndarray) -> np.ndarray:
     return np.einsum("ij,ij->j", rows, rows)
 
 
-def watch_constants(X: np.ndarray, first_row: np.ndarray, constant: np.ndarray) -> None:
-    """Keep track of the states that never changed; look closely only where a glance agrees."""
+def still_constant(X: np.ndarray, first_row: np.ndarray, constant: np.ndarray) -> np.ndarray:
+    """Which of the constant columns are so in X too; looks closely only where a glance agrees."""
     glance = X[[0, X.shape[0] // 2, -1]] == first_row
-    constant &= glance.all(axis=0)
+    constant = constant & glance.all(axis=0)
     (same,) = np.nonzero(constant)
     constant[same] = (X[:, same] == first_row[same]).all(axis=0)
+    return constant

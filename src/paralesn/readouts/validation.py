@@ -1,49 +1,64 @@
-"""Penalties judged by data that was not learnt."""
+"""Errors of every alpha on data that was not learnt from."""
+
+from dataclasses import dataclass
 
 import numpy as np
 
-from paralesn.readouts.solve import Solution
-from paralesn.readouts.triangular import product
-
-Judged = dict[str, np.ndarray]
+from paralesn.persistence import register
+from paralesn.readouts.ridge_path import RidgePath
 
 
-def predictions(solved: Solution, X: np.ndarray) -> list[np.ndarray]:
-    """Predictions (n, targets) for states X, one array for every alpha."""
-    solutions = zip(solved.coefs, solved.intercepts, strict=True)
-    return [product(X, w) + b for w, b in solutions]
+@register
+@dataclass(frozen=True, eq=False)
+class ValidationErrors:
+    """Squared errors of every alpha, and what the variance of the targets takes.
 
-
-def judge(solved: Solution, X: np.ndarray, y: np.ndarray, before: Judged | None) -> Judged:
-    """Add squared errors (alphas, targets) on new data, NaN left out, to those found before.
-
-    "sums" (3, targets) counts the targets and sums their differences to "origin" and the squares of
-    these, which give the variance without cancellation.
+    Attributes
+    ----------
+    errors : array (alphas, targets)
+        Sums of squared errors.
+    sums : array (3, targets)
+        How many targets there were, and sums of their differences to `origin` and of the squares
+        of these, which give the variance without cancellation.
+    origin : array (targets,)
+        The first of each target.
     """
+
+    errors: np.ndarray
+    sums: np.ndarray
+    origin: np.ndarray
+
+    def scores(self) -> np.ndarray:
+        """Mean squared errors (alphas, targets), divided by the targets' variances."""
+        count, total, squares = self.sums
+        count = np.maximum(count, 1)
+        variance = np.maximum(squares / count - (total / count) ** 2, 0.0)
+        return self.errors / count / np.where(variance > 0, variance, 1.0)
+
+    def fits(self, alphas: int, targets: int) -> bool:
+        """Whether the arrays fit together, for so many alphas and targets."""
+        return (
+            self.errors.shape == (alphas, targets)
+            and self.sums.shape == (3, targets)
+            and self.origin.shape == (targets,)
+        )
+
+
+def validation_errors(
+    path: RidgePath, X: np.ndarray, y: np.ndarray, before: ValidationErrors | None
+) -> ValidationErrors:
+    """Errors on states X with targets y (n, targets), NaN left out, added to those before."""
     known = ~np.isnan(y)
-    origin = np.array([c[k][0] if k.any() else 0.0 for c, k in zip(y.T, known.T, strict=True)])
-    origin = origin if before is None else before["origin"]
-    errors = [(np.where(known, p - y, 0.0) ** 2).sum(axis=0) for p in predictions(solved, X)]
+    if before is None:
+        columns = zip(y.T, known.T, strict=True)
+        origin = np.array([column[k][0] if k.any() else 0.0 for column, k in columns])
+    else:
+        origin = before.origin
+    squares = [(np.where(known, p - y, 0.0) ** 2).sum(axis=0) for p in path.predictions(X)]
+    errors = np.array(squares)
     shifted = np.where(known, y - origin, 0.0)
     sums = np.stack([known.sum(axis=0), shifted.sum(axis=0), (shifted**2).sum(axis=0)])
-    found = {"errors": np.array(errors), "sums": sums, "origin": origin}
     if before is not None:
-        found["errors"] += before["errors"]
-        found["sums"] += before["sums"]
-    return found
-
-
-def scores(judged: Judged) -> np.ndarray:
-    """Mean squared errors (alphas, targets), divided by the targets' variances."""
-    count, total, squares = judged["sums"]
-    count = np.maximum(count, 1)
-    variance = np.maximum(squares / count - (total / count) ** 2, 0.0)
-    return judged["errors"] / count / np.where(variance > 0, variance, 1.0)
-
-
-def fits(judged: Judged | None, alphas: int, targets: int) -> bool:
-    """Whether what a file said was judged fits."""
-    if judged is None:
-        return True
-    shapes = {name: array.shape for name, array in judged.items()}
-    return shapes == {"errors": (alphas, targets), "sums": (3, targets), "origin": (targets,)}
+        errors += before.errors
+        sums += before.sums
+    return ValidationErrors(errors, sums, origin)

@@ -1,0 +1,65 @@
+"""Inputs of the readouts, checked: states, targets, and what a fitted readout knows of both."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import _get_feature_names, check_array, validate_data
+
+FLOATS = (np.float64, np.float32)
+
+
+class FittedFeatures:
+    """Mixin: number and names of the features, as the fitted state has them."""
+
+    fitted_: Any
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features seen in training."""
+        return int(self.fitted_.n_features)
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """Names of the features, where the training data had any."""
+        names = self.fitted_.feature_names
+        if names is None:
+            raise AttributeError(f"this {type(self).__name__} was fitted to features without names")
+        return np.asarray(names)
+
+
+def first_states(model: Any, X: Any, **options: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """States (n, features) to fit `model` to, and the names of their features."""
+    names = _get_feature_names(X)
+    return check_array(X, dtype=FLOATS, estimator=model, input_name="X", **options), names
+
+
+def further_states(model: Any, X: Any, **options: Any) -> np.ndarray:
+    """States (n, features) with the features that the fitted `model` knows."""
+    return np.asarray(validate_data(model, X, reset=False, dtype=FLOATS, **options))
+
+
+def numeric_targets(y: Any, rows: int | None = None, *, allow_nan: bool = False) -> np.ndarray:
+    """Targets (n,) or (n, targets) float64; `rows` of them where that is given."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    finite: Any = "allow-nan" if allow_nan else True
+    array = check_array(y, ensure_2d=False, dtype=float, ensure_all_finite=finite, input_name="y")
+    if array.ndim not in (1, 2):
+        raise ValueError(f"y must be (n,) or (n, targets), got shape {array.shape}")
+    if rows is not None and array.shape[0] != rows:
+        raise ValueError(f"y must have as many rows as X ({rows}), got {array.shape[0]}")
+    return array
+
+
+def pair_of_validation(validation: Any) -> tuple[Any, Any]:
+    """The pair (X, y) that was given as validation data."""
+    try:
+        X, y = validation
+    except (TypeError, ValueError):
+        raise ValueError("validation must be None or a pair (X, y)") from None
+    return X, y
+
+
+def names_fit(names: Any, features: int) -> bool:
+    """Whether a file's names of features are None, or one for each."""
+    return names is None or (isinstance(names, np.ndarray) and names.shape == (features,))

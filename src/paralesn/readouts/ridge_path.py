@@ -1,0 +1,151 @@
+"""Ridge solutions for every alpha from triangular factors, by a small decomposition of each."""
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh, svd
+from scipy.linalg.blas import dsyrk
+
+from paralesn.persistence import register
+from paralesn.readouts.ridge_statistics import RidgeStatistics
+from paralesn.readouts.triangular import NOTHING, product
+from paralesn.runtime.blas import single_threaded_blas
+
+_EPS = np.finfo(float).eps
+_SMALL = 256  # a matrix that threads would only wait for each other over
+_ENOUGH = 1e-7  # relative accuracy of coefficients that the Gram matrix must warrant to be used
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class RidgePath:
+    """The solution for each of several alphas, for states as they come.
+
+    Attributes
+    ----------
+    alphas : array (alphas,)
+    coefs : array (alphas, features, targets)
+    intercepts : array (alphas, targets)
+    gcv : array (alphas, targets)
+        Generalised cross-validation error, divided by the target's variance.
+    mean, scale : arrays (features,)
+        Of the states.
+    """
+
+    alphas: np.ndarray
+    coefs: np.ndarray
+    intercepts: np.ndarray
+    gcv: np.ndarray
+    mean: np.ndarray
+    scale: np.ndarray
+
+    def predictions(self, X: np.ndarray) -> list[np.ndarray]:
+        """Predictions (n, targets) for states X, one array for every alpha."""
+        solutions = zip(self.coefs, self.intercepts, strict=True)
+        return [product(X, w) + b for w, b in solutions]
+
+    def fits(self, alphas: int, features: int, targets: int) -> bool:
+        """Whether the arrays are of these sizes."""
+        return (
+            self.alphas.shape == (alphas,)
+            and self.coefs.shape == (alphas, features, targets)
+            and self.intercepts.shape == self.gcv.shape == (alphas, targets)
+            and self.mean.shape == self.scale.shape == (features,)
+        )
+
+
+def ridge_path(seen: RidgeStatistics, alphas: Sequence[float]) -> RidgePath:
+    """Solutions for all alphas from what was seen."""
+    penalties = np.asarray(alphas, float)
+    shape = len(penalties), seen.n_features, seen.n_targets
+    coefs, intercepts, gcv = np.zeros(shape), np.zeros(shape[::2]), np.zeros(shape[::2])
+    mean = scale = np.zeros(seen.n_features)
+    for targets, factor in zip(seen.groups, seen.factors, strict=True):
+        if factor is None:
+            raise ValueError(f"y must hold a number for target {targets[0]}, got only NaN")
+        group = _group_path(factor, seen, penalties)
+        columns = list(targets)
+        coefs[..., columns] = group.coefs
+        intercepts[..., columns] = group.intercepts
+        gcv[..., columns] = group.gcv
+        mean, scale = group.mean, group.scale
+    return RidgePath(penalties, coefs, intercepts, gcv, mean, scale)
+
+
+class _Problem(NamedTuple):
+    """Least squares of standardised states, from the factor of the rows [1, z, y]."""
+
+    weight: float  # number of rows, or sum of their weights
+    standard: np.ndarray  # (r, features), the factor of the standardised states
+    cross: np.ndarray  # (r, targets), what the states can explain of the targets
+    rest: np.ndarray  # (targets,), the squares of what they cannot
+    mean: np.ndarray
+    scale: np.ndarray  # 0 for a state without variance
+    inverse: np.ndarray  # of the scale, 0 there as well
+    y_mean: np.ndarray
+
+
+def _standardised(factor: np.ndarray, constant: np.ndarray) -> _Problem:
+    p = constant.size
+    weight = factor[0, 0] ** 2
+    mean = factor[0, 1 : p + 1] / factor[0, 0]
+    y_mean = factor[0, p + 1 :] / factor[0, 0]
+    centred, cross = factor[1 : p + 1, 1 : p + 1], factor[1 : p + 1, p + 1 :]
+    rest = (factor[p + 1 :, p + 1 :] ** 2).sum(axis=0)
+    norm = np.sqrt((centred**2).sum(axis=0))
+    # Besides states that never changed: what rounding makes of a mean is no variance either.
+    varies = ~constant & (norm > 8 * _EPS * np.sqrt(weight * p) * np.abs(mean))
+    varies &= norm > NOTHING
+    scale = np.where(varies, norm / np.sqrt(weight), 0.0)
+    inverse = np.divide(1.0, scale, out=np.zeros(p), where=varies)
+    return _Problem(weight, centred * inverse, cross, rest, mean, scale, inverse, y_mean)
+
+
+def _group_path(factor: np.ndarray, seen: RidgeStatistics, alphas: np.ndarray) -> RidgePath:
+    """Solutions for the targets of one factor."""
+    problem = _standardised(factor, seen.constant)
+    weight, cross, rest = problem.weight, problem.cross, problem.rest
+    u, s, rotate = _decompose(problem.standard, alphas, weight)
+    d = u.T @ cross
+    live = s > _EPS * max(seen.n_samples, seen.n_features) * s.max(initial=0.0)
+    variance = ((cross**2).sum(axis=0) + rest) / weight
+    variance = np.where(variance > 0, variance, 1.0)
+    count = max(weight, seen.effective_samples)  # weights that sum to less are relative
+    coefs, intercepts, gcv = [], [], []
+    for alpha in alphas:
+        used = live if alpha == 0 else s > 0
+        safe = np.where(used, s, 1.0)
+        shrink = np.where(used, safe**2 / (safe**2 + alpha), 0.0)
+        coef = problem.inverse[:, None] * rotate((shrink / safe)[:, None] * d)
+        residual = (((1.0 - shrink)[:, None] * d) ** 2).sum(axis=0) + rest
+        freedom = count - 1.0 - shrink.sum()
+        error = np.inf * variance
+        if freedom > 1e-9 * count:
+            error = count**2 * (residual / weight) / freedom**2
+        coefs.append(coef)
+        intercepts.append(problem.y_mean - problem.mean @ coef)
+        gcv.append(error / variance)
+    stacked = np.array(coefs), np.array(intercepts), np.array(gcv)
+    return RidgePath(alphas, *stacked, problem.mean, problem.scale)
+
+
+def _decompose(
+    rows: np.ndarray, alphas: np.ndarray, weight: float
+) -> tuple[np.ndarray, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+    """Left singular vectors, singular values, and multiplication by the right singular vectors.
+
+    From the eigenvectors of the Gram matrix, several times faster, where the smallest alpha drowns
+    its rounding error: that is eps times the trace at most, a standardised state adding `weight`.
+    """
+    enough = _ENOUGH * alphas.min() >= _EPS * weight * rows.shape[1]
+    with single_threaded_blas() if min(rows.shape) <= _SMALL else nullcontext():
+        if enough and rows.shape[0] > 1:
+            squares, u = eigh(dsyrk(1.0, rows.T, trans=1), lower=False, driver="evd")
+            s = np.sqrt(np.maximum(squares, 0.0))
+            inverse = 1.0 / np.where(s > 0, s, 1.0)
+            return u, s, lambda d: rows.T @ (u @ (inverse[:, None] * d))
+        u, s, vt = svd(rows, full_matrices=False, check_finite=False)
+        return u, s, lambda d: vt.T @ d

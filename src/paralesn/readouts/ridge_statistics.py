@@ -1,0 +1,164 @@
+"""What ridge regression has to know of the rows it has seen: triangular factors, and counts."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from paralesn.persistence import register
+from paralesn.readouts import triangular
+
+_ROWS = 8192  # rows added to a factor at a time
+_TARGETS = 64  # targets that share a factor, at least
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class RidgeStatistics:
+    """Sufficient statistics of rows [1, z, y] for least squares with any penalty.
+
+    Instances never change: what adds rows, merges or forgets returns new statistics.
+
+    Attributes
+    ----------
+    n_samples : int
+        Rows seen.
+    effective_samples : float
+        Those of positive weight, forgotten ones counting for less.
+    groups : tuple of tuples of int
+        Targets that share a factor.
+    factors : tuple of arrays (r, 1 + features + targets of the group), or None before any row
+    first_row : array (features,)
+    constant : array (features,) of bool
+        Which states never differed from the first row.
+    omits_nan : bool
+        A row whose target is NaN is left out for that target, which has a factor of its own.
+    """
+
+    n_samples: int
+    effective_samples: float
+    groups: tuple[tuple[int, ...], ...]
+    factors: tuple[np.ndarray | None, ...]
+    first_row: np.ndarray
+    constant: np.ndarray
+    omits_nan: bool
+
+    @classmethod
+    def empty(cls, first_row: np.ndarray, n_targets: int, omits_nan: bool) -> Self:
+        """Statistics of no rows, for states like `first_row`."""
+        # Inner products between targets are never needed: many targets go in groups.
+        size = 1 if omits_nan else max(first_row.size, _TARGETS)
+        groups = tuple(
+            tuple(range(start, min(start + size, n_targets))) for start in range(0, n_targets, size)
+        )
+        constant = np.ones(first_row.size, bool)
+        first = first_row.astype(float)
+        return cls(0, 0.0, groups, (None,) * len(groups), first, constant, omits_nan)
+
+    @property
+    def n_features(self) -> int:
+        """Number of states."""
+        return self.first_row.size
+
+    @property
+    def n_targets(self) -> int:
+        """Number of targets."""
+        return sum(map(len, self.groups))
+
+    def with_rows(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> Self:
+        """Add rows X (n, features) with targets y (n, targets) and weights (n,)."""
+        root = None if weight is None else np.sqrt(weight)
+        factors = self.factors
+        for start in range(0, X.shape[0], _ROWS):
+            cut = slice(start, start + _ROWS)
+            part = None if root is None else root[cut]
+            factors = tuple(self._grown(factors, X[cut], y[cut], part))
+        effective = float(X.shape[0] if root is None else np.count_nonzero(root))
+        return replace(
+            self,
+            n_samples=self.n_samples + X.shape[0],
+            effective_samples=self.effective_samples + effective,
+            factors=factors,
+            constant=triangular.still_constant(X, self.first_row, self.constant),
+        )
+
+    def merged(self, other: Self) -> Self:
+        """Add all rows of `other`."""
+        wide = self.n_features + 1
+        factors = tuple(
+            triangular.stack(a, b, wide) if a is not None and b is not None else _known(a, b)
+            for a, b in zip(self.factors, other.factors, strict=True)
+        )
+        same = other.constant & (self.first_row == other.first_row)
+        return replace(
+            self,
+            n_samples=self.n_samples + other.n_samples,
+            effective_samples=self.effective_samples + other.effective_samples,
+            factors=factors,
+            constant=self.constant & same,
+        )
+
+    def forgotten(self, factor: float) -> Self:
+        """Multiply the weight of every row by `factor`."""
+        root = float(factor) ** 0.5
+        factors = tuple(None if known is None else known * root for known in self.factors)
+        effective = self.effective_samples * float(factor)
+        return replace(self, factors=factors, effective_samples=effective)
+
+    def fits(self) -> bool:
+        """Whether the arrays fit together."""
+        p = self.n_features
+        targets = sorted(target for group in self.groups for target in group)
+        return (
+            self.first_row.shape == self.constant.shape == (p,)
+            and targets == list(range(len(targets)))
+            and len(self.factors) == len(self.groups)
+            and all(
+                factor is None
+                or (factor.ndim == 2 and 1 <= len(factor) <= factor.shape[1] == 1 + p + len(group))
+                for factor, group in zip(self.factors, self.groups, strict=True)
+            )
+        )
+
+    def _grown(
+        self,
+        factors: tuple[np.ndarray | None, ...],
+        X: np.ndarray,
+        y: np.ndarray,
+        root_weight: np.ndarray | None,
+    ) -> Iterator[np.ndarray | None]:
+        """The factors with a block of rows added to each."""
+        for factor, targets in zip(factors, self.groups, strict=True):
+            known: Any = ~np.isnan(y[:, targets[0]]) if self.omits_nan else slice(None)
+            if self.omits_nan and not known.any():
+                yield factor
+                continue
+
+            def block(known: Any = known, targets: tuple[int, ...] = targets) -> np.ndarray:
+                return _rows(X, y, root_weight, known, targets)
+
+            yield triangular.absorb(factor, block, self.n_features + 1)
+
+
+def _rows(
+    X: np.ndarray,
+    y: np.ndarray,
+    root_weight: np.ndarray | None,
+    known: Any,
+    targets: tuple[int, ...],
+) -> np.ndarray:
+    """The rows [1, z, y] of some targets, times the roots of their weights."""
+    states = X[known]
+    p = states.shape[1]
+    rows = np.empty((states.shape[0], 1 + p + len(targets)))
+    rows[:, 0] = 1.0
+    rows[:, 1 : p + 1] = states
+    rows[:, p + 1 :] = y[known][:, list(targets)]
+    if root_weight is not None:
+        rows *= root_weight[known, None]
+    return rows
+
+
+def _known(first: np.ndarray | None, second: np.ndarray | None) -> np.ndarray | None:
+    return second if first is None else first
