@@ -1,6 +1,6 @@
-"""A diagonal layer: its arrays, how they are drawn, and what given ones must fulfil."""
+"""A diagonal layer: its arrays, and the checks that given ones must pass."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,18 +11,18 @@ from paralesn.persistence import register
 
 LONGEST_KERNEL = 63  # what a slice of units and its halo leave room for
 
-# Hyperparameters of a layer, which `inter` may set anew for the layers after the first.
-OF_A_LAYER = (
-    "rho", "theta", "phases", "tau", "input_scale", "bias_scale", "mix_scale", "mix_bias_scale",
-    "mix_size",
-)  # fmt: skip
-PHASES = ("random", "even")
-
 
 @register
 @dataclass(frozen=True, eq=False)
 class DiagonalLayer:
-    """Drawn arrays of one layer; its recurrence is ``h = eigenvalues h + tau (w_in x + bias)``.
+    """Arrays of a layer whose units do not see each other.
+
+    With N units, F inputs and a mixing kernel of length k, a time step is::
+
+        h = eigenvalues h + tau (w_in x + bias)
+        z[i] = tanh(Re(sum_j mix_kernel[j] h[i + j - (k - 1) // 2] + mix_bias))
+
+    h being zero outside the layer; z is what the next layer and the readout see.
 
     Attributes
     ----------
@@ -33,7 +33,6 @@ class DiagonalLayer:
     bias : (N,)
     tau : float
     mix_kernel : (k,)
-        ``z[i] = tanh(Re(sum_j mix_kernel[j] h[i + j - (k - 1) // 2] + mix_bias))``, zero outside.
     mix_bias : number
     tokens : bool
         Whether x is the number of a token, which stands for column x of the dense `w_in`.
@@ -63,73 +62,22 @@ class DiagonalLayer:
         return int(self.eigenvalues.size)
 
     @property
-    def parts(self) -> int:
-        """Real numbers in a unit's state: two where it is complex."""
-        return 2 if np.iscomplexobj(self.eigenvalues) else 1
+    def n_inputs(self) -> int:
+        """Columns that a time step has where this layer is the first: of tokens, one."""
+        return 1 if self.tokens else int(self.w_in.shape[1])
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether states are complex."""
+        return np.iscomplexobj(self.eigenvalues)
+
+    def n_columns(self, mixing: bool) -> int:
+        """Columns of the layer's states in an output, mixed or raw (real, then imaginary parts)."""
+        return self.units * (2 if self.is_complex and not mixing else 1)
 
 
-def check_hyperparameters(hyper: Mapping[str, Any], prefix: str) -> None:
-    """Check the hyperparameters of one layer."""
-    checks.interval(f"{prefix}rho", hyper["rho"], least=0.0, most=1.0, open_right=True)
-    checks.interval(f"{prefix}theta", hyper["theta"])
-    checks.choice(f"{prefix}phases", hyper["phases"], PHASES)
-    checks.number(f"{prefix}tau", hyper["tau"], 0.0, 1.0, open_left=True)
-    for name in ("input_scale", "bias_scale", "mix_scale", "mix_bias_scale"):
-        checks.number(prefix + name, hyper[name], 0.0)
-    checks.integer(f"{prefix}mix_size", hyper["mix_size"], 1, LONGEST_KERNEL)
-
-
-def draw_layer(
-    rng: np.random.Generator,
-    width: int,
-    weights: tuple[int, ...],
-    *,
-    real: bool,
-    rho: tuple[float, float],
-    theta: tuple[float, float],
-    phases: str,
-    tau: float,
-    input_scale: float,
-    bias_scale: float,
-    mix_scale: float,
-    mix_bias_scale: float,
-    mix_size: int,
-    tokens: bool = False,
-) -> DiagonalLayer:
-    """Draw one layer of `width` units whose input weights have the shape `weights`.
-
-    Each quantity has a random stream of its own, so that changing one hyperparameter leaves the
-    others' draws as they were.
-    """
-    entropy = [int(word) for word in rng.integers(0, 2**32, size=4)]
-    streams = map(np.random.default_rng, np.random.SeedSequence(entropy).spawn(6))
-    radii, angles, inputs, biases, kernels, mix_biases = streams
-
-    def symmetric(stream: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-        part = stream.uniform(-1.0, 1.0, shape)
-        return part if real else part + 1j * stream.uniform(-1.0, 1.0, shape)
-
-    radius = radii.uniform(rho[0], rho[1], width)
-    if real:
-        spectrum = radius * np.where(angles.random(width) < 0.5, -1.0, 1.0)
-    else:
-        spread = np.arange(width) / width if phases == "even" else angles.random(width)
-        spectrum = radius * np.exp(1j * (theta[0] + (theta[1] - theta[0]) * spread))
-    eigenvalues = (1.0 - tau) + tau * spectrum
-    scale = input_scale * np.sqrt(np.maximum(0.0, 1.0 - np.abs(eigenvalues) ** 2))
-    return DiagonalLayer(
-        eigenvalues=eigenvalues,
-        w_in=symmetric(inputs, weights) * scale.reshape(-1, *[1] * (len(weights) - 1)),
-        bias=bias_scale * symmetric(biases, (width,)),
-        tau=float(tau),
-        mix_kernel=mix_scale * symmetric(kernels, (mix_size,)),
-        mix_bias=mix_bias_scale * symmetric(mix_biases, (1,))[0],
-        tokens=tokens,
-    )
-
-
-def checked(layers: Iterable[DiagonalLayer]) -> tuple[DiagonalLayer, ...]:
-    """Check given layers: kinds, shapes, finite values, eigenvalues inside the unit circle."""
+def check_diagonal_layers(layers: Iterable[DiagonalLayer]) -> tuple[DiagonalLayer, ...]:
+    """Check layers on top of each other: types, shapes, finite values, stable eigenvalues."""
     layers = tuple(layers) if isinstance(layers, Iterable) else (layers,)
     if not layers or not all(isinstance(layer, DiagonalLayer) for layer in layers):
         raise TypeError("layers must be a list of at least one DiagonalLayer")

@@ -1,7 +1,7 @@
-"""Linear operators on a state, kept in as few numbers as they need."""
+"""Linear operators on a state, each stored in as few numbers as it needs."""
 
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.linalg import hadamard
@@ -11,7 +11,7 @@ from paralesn.persistence import register
 
 
 def _freeze(instance: Any, **types: Any) -> None:
-    """Make some attributes read-only arrays of given types."""
+    """Turn attributes into read-only arrays of the given types."""
     for name, dtype in types.items():
         array = np.array(getattr(instance, name), dtype, order="C")  # sums depend on the order
         array.setflags(write=False)
@@ -23,7 +23,6 @@ def _freeze(instance: Any, **types: Any) -> None:
 class Dense:
     """Any matrix (N, N)."""
 
-    kind: ClassVar[str] = "dense"
     matrix: np.ndarray
 
     def __post_init__(self) -> None:
@@ -36,7 +35,7 @@ class Dense:
 
     @property
     def n_parameters(self) -> int:
-        """Numbers that are kept."""
+        """Numbers stored."""
         return int(self.matrix.size)
 
     def dense(self) -> np.ndarray:
@@ -55,7 +54,6 @@ class Sparse:
         Unit i reads units ``columns[i]``, in ascending order, with weights ``values[i]``.
     """
 
-    kind: ClassVar[str] = "sparse"
     columns: np.ndarray
     values: np.ndarray
 
@@ -72,7 +70,7 @@ class Sparse:
 
     @property
     def n_parameters(self) -> int:
-        """Numbers that are kept, not counting where they stand."""
+        """Numbers stored, not counting column indices."""
         return int(self.values.size)
 
     def dense(self) -> np.ndarray:
@@ -85,15 +83,14 @@ class Sparse:
 @register
 @dataclass(frozen=True, eq=False)
 class Cycle:
-    """A ring with one weight: unit i reads unit i - 1, the first one the last."""
+    """A ring with one weight: unit i reads unit i - 1, and the first unit the last."""
 
-    kind: ClassVar[str] = "cycle"
     units: int
     weight: float
 
     @property
     def n_parameters(self) -> int:
-        """Numbers that are kept."""
+        """Numbers stored."""
         return 1
 
     def dense(self) -> np.ndarray:
@@ -115,7 +112,6 @@ class Hadamard:
         The diagonals, each entry 1 or -1.
     """
 
-    kind: ClassVar[str] = "hadamard"
     units: int
     scale: float
     signs: np.ndarray
@@ -125,7 +121,7 @@ class Hadamard:
 
     @property
     def n_parameters(self) -> int:
-        """Numbers that are kept: signs and scale."""
+        """Numbers stored: signs and scale."""
         return int(self.signs.size) + 1
 
     def dense(self) -> np.ndarray:
@@ -141,13 +137,12 @@ class Hadamard:
 class Identity:
     """The identity times a number."""
 
-    kind: ClassVar[str] = "identity"
     units: int
     scale: float
 
     @property
     def n_parameters(self) -> int:
-        """A hyperparameter is all it has."""
+        """None: the scale is a hyperparameter."""
         return 0
 
     def dense(self) -> np.ndarray:
@@ -160,34 +155,38 @@ OPERATORS: tuple[type, ...] = (Dense, Sparse, Cycle, Hadamard, Identity)
 
 
 def check_operator(name: str, operator: Any) -> None:
-    """Check a given operator."""
+    """Check an operator: type, shapes, finite values."""
     if not isinstance(operator, OPERATORS):
-        kinds = ", ".join(kind.__name__ for kind in OPERATORS)
-        raise TypeError(f"{name} must be one of {kinds}, got {type(operator).__name__}")
+        types = ", ".join(kind.__name__ for kind in OPERATORS)
+        raise TypeError(f"{name} must be one of {types}, got {type(operator).__name__}")
     given: Any = operator
     for field in fields(given):
         if not np.isfinite(getattr(given, field.name)).all():
             raise ValueError(f"{field.name} of {name} must be finite, got NaN or infinity")
-    if given.kind == "dense":
+    if isinstance(given, Dense):
         shape = given.matrix.shape
         if len(shape) != 2 or shape[0] != shape[1] or not shape[0]:
             raise ValueError(f"matrix of {name} must be (N, N), got {shape}")
-    elif given.kind == "sparse":
-        columns, values = given.columns, given.values
-        if columns.shape != values.shape or columns.ndim != 2 or not columns.size:
-            shapes = f"{columns.shape} and {values.shape}"
-            raise ValueError(f"columns and values of {name} must be (N, K), got {shapes}")
-        inside = (columns >= 0).all() and (columns < given.units).all()
-        if not inside or (np.diff(columns, axis=1) <= 0).any():
-            raise ValueError(
-                f"columns of {name} must rise within each row and lie from 0 to {given.units - 1}"
-            )
+    elif isinstance(given, Sparse):
+        _check_sparse(name, given)
     else:
         checks.integer(f"units of {name}", given.units, 1)
-    if given.kind == "hadamard":
+    if isinstance(given, Hadamard):
         expected = (3, padded(given.units))
         if given.signs.shape != expected or (np.abs(given.signs) != 1).any():
             raise ValueError(f"signs of {name} must be {expected}, each 1 or -1")
+
+
+def _check_sparse(name: str, operator: Sparse) -> None:
+    columns, values, units = operator.columns, operator.values, operator.units
+    if columns.shape != values.shape or columns.ndim != 2 or not columns.size:
+        shapes = f"{columns.shape} and {values.shape}"
+        raise ValueError(f"columns and values of {name} must be (N, K), got {shapes}")
+    inside = (columns >= 0).all() and (columns < units).all()
+    if not inside or (np.diff(columns, axis=1) <= 0).any():
+        raise ValueError(
+            f"columns of {name} must rise within each row and lie from 0 to {units - 1}"
+        )
 
 
 def padded(units: int) -> int:

@@ -1,4 +1,4 @@
-"""A recurrent layer, whose units see each other: its arrays, and what given ones must fulfil."""
+"""A recurrent layer: its arrays and operators, and the checks that given ones must pass."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +13,10 @@ from paralesn.persistence import register
 @register
 @dataclass(frozen=True, eq=False)
 class RecurrentLayer:
-    """Drawn arrays of one layer; ``h = branch h + gain f(recurrent h + w_in x + bias)``.
+    """Arrays of a layer whose units see each other.
+
+    With N units and F inputs, a time step is
+    ``h = branch h + gain f(recurrent h + w_in x + bias)``, f being tanh or the identity.
 
     Attributes
     ----------
@@ -23,11 +26,11 @@ class RecurrentLayer:
         Ring: unit i reads unit (i - 1) mod width of the layer below.
     bias : (N,)
     branch : operator
-        What becomes of the state besides: for a leaky layer ``Identity(N, 1 - tau)``.
+        Carries the previous state over: for a leaky layer ``Identity(N, 1 - tau)``.
     gain : float
         For a leaky layer tau.
     linear : bool
-        f is the identity instead of tanh.
+        Whether f is the identity.
     """
 
     recurrent: Operator
@@ -49,17 +52,26 @@ class RecurrentLayer:
         return self.recurrent.units
 
     @property
-    def parts(self) -> int:
-        """Real numbers in a unit's state."""
-        return 1
+    def n_inputs(self) -> int:
+        """Columns that a time step has where this layer is the first."""
+        return int(self.w_in.shape[1])
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether states are complex: never."""
+        return False
+
+    def n_columns(self, mixing: bool) -> int:
+        """Columns of the layer's states in an output; there is nothing to mix."""
+        return self.units
 
     def transition(self) -> np.ndarray:
         """``branch + gain recurrent`` (N, N): the recurrence linearised at the origin."""
         return self.branch.dense() + self.gain * self.recurrent.dense()
 
 
-def checked(layers: Iterable[RecurrentLayer]) -> tuple[RecurrentLayer, ...]:
-    """Check given layers: kinds, shapes, finite values."""
+def check_recurrent_layers(layers: Iterable[RecurrentLayer]) -> tuple[RecurrentLayer, ...]:
+    """Check layers on top of each other: types, shapes, finite values."""
     layers = tuple(layers) if isinstance(layers, Iterable) else (layers,)
     if not layers or not all(isinstance(layer, RecurrentLayer) for layer in layers):
         raise TypeError("layers must be a list of at least one RecurrentLayer")
@@ -70,8 +82,9 @@ def checked(layers: Iterable[RecurrentLayer]) -> tuple[RecurrentLayer, ...]:
             check_operator(f"{name} {here}", getattr(layer, name))
         units = layer.units
         if layer.branch.units != units:
-            found = layer.branch.units
-            raise ValueError(f"branch {here} must have {units} units as recurrent, got {found}")
+            raise ValueError(
+                f"branch {here} must have {units} units as recurrent, got {layer.branch.units}"
+            )
         checks.weights(layer, units, below, here)
         checks.number(f"gain {here}", layer.gain)
         checks.flag(f"linear {here}", layer.linear)

@@ -37,9 +37,9 @@ def spectral_radius(operator: Operator) -> float:
             if _is_triangular(matrix):
                 return float(np.abs(matrix.diagonal()).max())
             for effort in _EFFORTS:
-                found = _search(matrix, *effort)
-                if found is not None:
-                    return found
+                radius = _search(matrix, *effort)
+                if radius is not None:
+                    return radius
             if operator.units > _LARGE:
                 raise RuntimeError(
                     f"the spectral radius of {operator.units} units could not be determined: "
@@ -49,10 +49,10 @@ def spectral_radius(operator: Operator) -> float:
 
 
 def is_stable(branch: Operator, recurrent: Operator, gain: float) -> tuple[bool, float]:
-    """Whether ``branch + gain recurrent`` surely has a spectral radius below one, and the radius.
+    """Whether ``branch + gain recurrent`` certainly has a spectral radius below one, and the radius.
 
-    Of structured operators a bound on it, so that no matrix is made of large ones. What is below
-    one by no more than rounding may not be below one at all.
+    For structured operators the radius is an upper bound, so that large ones are never turned into
+    matrices. A radius below one by no more than rounding error does not count as stable.
     """
     below = 1.0 - 8 * branch.units * float(np.finfo(float).eps)
     bound = _norm_bound(branch) + abs(gain) * _norm_bound(recurrent)
@@ -61,11 +61,11 @@ def is_stable(branch: Operator, recurrent: Operator, gain: float) -> tuple[bool,
     kinds = (Cycle, Identity)
     if isinstance(branch, kinds) and isinstance(recurrent, kinds):  # circulant
         turns = np.exp(2j * np.pi * np.arange(branch.units) / branch.units)
-        one, other = (
+        carried, driven = (
             operator.weight * turns if isinstance(operator, Cycle) else operator.scale
             for operator in (branch, recurrent)
         )
-        bound = float(np.abs(one + gain * other).max())
+        bound = float(np.abs(carried + gain * driven).max())
     elif branch.units <= _LARGE or np.isinf(bound):
         bound = spectral_radius(Dense(branch.dense() + gain * recurrent.dense()))
     return bound < below, bound
@@ -105,8 +105,8 @@ def _is_triangular(matrix: np.ndarray | csr_array) -> bool:
 def _matrix(operator: Operator) -> np.ndarray | csr_array:
     if isinstance(operator, Sparse):
         columns, values = operator.columns, operator.values
-        places = np.arange(0, values.size + 1, values.shape[1])
-        return csr_array((values.ravel(), columns.ravel(), places), shape=(operator.units,) * 2)
+        row_ends = np.arange(0, values.size + 1, values.shape[1])
+        return csr_array((values.ravel(), columns.ravel(), row_ends), shape=(operator.units,) * 2)
     return operator.dense()
 
 

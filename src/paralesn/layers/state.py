@@ -61,16 +61,16 @@ def starts(
             "state must be None, a State returned by this model or a list of one array per "
             f"layer ({len(widths)}), got {type(state).__name__}"
         )
-    found: list[np.ndarray] = []
+    checked: list[np.ndarray] = []
     for h, width in zip(layers, widths, strict=True):
         expected = (width,) if is_single else (count, width)
-        name = "state of layer " + str(len(found) + 1)
+        name = "state of layer " + str(len(checked) + 1)
         if h.shape != expected:
             raise ValueError(f"{name} must have shape {expected} here, got {h.shape}")
         if not ours or h.dtype != dtype or not h.flags.writeable:
             h = _converted(name, h, dtype)
-        found.append(h.reshape(count, width))
-    return tuple(found)
+        checked.append(h.reshape(count, width))
+    return tuple(checked)
 
 
 def _converted(name: str, h: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -94,7 +94,7 @@ def fingerprint(layers: tuple[Any, ...]) -> str:
 
 
 def _arrays(drawn: Any) -> Iterator[tuple[str, np.ndarray]]:
-    """Names and values of what a layer consists of."""
+    """Names and values of a layer's fields, operators taken apart."""
     for field in fields(drawn):
         value: Any = getattr(drawn, field.name)
         if is_dataclass(value):

@@ -2,7 +2,8 @@
 
 Many series: each thread takes some of them through all layers, in blocks that stay in its cache.
 Few series: layers work at the same time, each on a block of its own, the upper ones behind the
-lower ones. Either way a layer sees the same numbers, so threads do not change a bit.
+lower ones. Either way a layer sees the same numbers, so the number of threads does not change a
+bit.
 """
 
 from collections.abc import Iterator
@@ -10,37 +11,39 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paralesn.engines.cpu.packed import Program, advance_layer, buffers
-from paralesn.engines.cpu.place import Place
+from paralesn.engines.base import Batch, States
+from paralesn.engines.cpu.program import Block, Program, advance_layer, buffers
 from paralesn.runtime import threads
 
 _IN_FLIGHT = 3  # blocks a layer may be ahead of the next one
 
 
 class Job(NamedTuple):
-    """Some series to take through all layers."""
+    """Series to take through all layers, in blocks of `block` steps."""
 
     x: np.ndarray
-    series: np.ndarray  # (3, B): first rows in x, first rows in out, steps
-    state: tuple[np.ndarray, ...]
-    after: tuple[np.ndarray, ...]
-    spare: tuple[np.ndarray, ...]  # states of blocks that do not end in `after`
+    batch: Batch
+    state: States
+    after: States
+    spare: States  # states of blocks that do not end in `after`
     out: np.ndarray
     last_only: bool
     block: int
-    in_place: bool = False  # every block goes to the same rows of `out`
+    overwrite: bool = False  # every block goes to the same rows of `out`
 
-    def blocks(self) -> int:
+    def n_blocks(self) -> int:
         """Number of blocks of the longest series."""
-        return -(-int(self.series[2].max()) // self.block)
+        return -(-self.batch.longest // self.block)
 
-    def cut(self, k: int) -> tuple[Place, np.ndarray, Place]:
-        """Input, steps and output of the block with number k."""
+    def cut(self, k: int) -> Block:
+        """The block with number k."""
+        starts, targets, steps = self.batch
         t0 = k * self.block
-        stays = self.last_only or self.in_place
-        rows = self.series[1] if stays else self.series[1] + t0
-        steps = np.clip(self.series[2] - t0, 0, self.block)
-        return Place(self.x, self.series[0] + t0, 0), steps, Place(self.out, rows, 0)
+        stays = self.last_only or self.overwrite
+        batch = Batch(
+            starts + t0, targets if stays else targets + t0, np.clip(steps - t0, 0, self.block)
+        )
+        return Block(batch, self.x, 0, self.out, self.last_only)
 
     def states(self, depth: int, k: int) -> tuple[np.ndarray, np.ndarray]:
         """A layer's state before block k, and where the one after it goes.
@@ -48,40 +51,39 @@ class Job(NamedTuple):
         Never the same array: slices read what their neighbours were before the block.
         """
         pair = self.after[depth], self.spare[depth]
-        to_go = self.blocks() - 1 - k
+        to_go = self.n_blocks() - 1 - k
         return (pair[(to_go + 1) % 2] if k else self.state[depth]), pair[to_go % 2]
 
 
 def run(
     program: Program,
     x: np.ndarray,
-    series: np.ndarray,
-    state: tuple[np.ndarray, ...],
-    after: tuple[np.ndarray, ...],
+    batch: Batch,
+    state: States,
+    after: States,
     out: np.ndarray,
     last_only: bool,
     workers: int,
 ) -> None:
     """Take all series through all layers."""
-    count, longest = series.shape[1], int(series[2].max())
+    count, longest = batch.size, batch.longest
     if workers > 1 and count < workers:
         depth = len(program.layers)
         # Larger blocks than fit a cache make the threads meet less often; enough of them keep
         # the threads busy.
         block = min(max(longest // (4 * depth), 64), 4 * program.block)
         spare = tuple([np.empty_like(h) for h in state])
-        _overlap(program, Job(x, series, state, after, spare, out, last_only, block), workers)
+        _overlap(program, Job(x, batch, state, after, spare, out, last_only, block), workers)
         return
 
     size, block = portions(program, count, longest, workers)
 
     def work(first: int) -> None:
-        cut = slice(first, first + size)
-        before, result = tuple(h[cut] for h in state), tuple(h[cut] for h in after)
+        series = slice(first, first + size)
+        before, result = tuple(h[series] for h in state), tuple(h[series] for h in after)
         spare = tuple([np.empty_like(h) for h in before])
-        some = np.ascontiguousarray(series[:, cut])
-        job = Job(x, some, before, result, spare, out, last_only, block)
-        for _ in blocks(program, job):
+        job = Job(x, batch.part(series), before, result, spare, out, last_only, block)
+        for _ in advance_blocks(program, job):
             pass
 
     threads.for_each(work, range(0, count, size), workers)
@@ -90,41 +92,38 @@ def run(
 def portions(program: Program, count: int, longest: int, workers: int) -> tuple[int, int]:
     """Series in a task, and steps in a block of theirs: states that stay in a core's cache.
 
-    Short series are taken together until they fill it, and so are those whose layers like company.
+    Short series are taken together until they fill it, and so are those of layers that are faster
+    on several series at a time.
     """
     block = max(1, min(program.block, longest))
-    company = max(layer.together for layer in program.layers)
-    size = max(1, min(max(program.block // block, company), -(-count // workers)))
+    together = max(layer.together for layer in program.layers)
+    size = max(1, min(max(program.block // block, together), -(-count // workers)))
     return size, max(1, min(block, max(program.block // size, 16)))
 
 
-def blocks(program: Program, job: Job, workers: int = 1) -> Iterator[int]:
+def advance_blocks(program: Program, job: Job, workers: int = 1) -> Iterator[int]:
     """Take one block after the other through all layers, yielding the number of each."""
-    spare = buffers(program, job.series.shape[1], job.block, 2)
-    for k in range(job.blocks()):
-        source, steps, out = job.cut(k)
+    spare = buffers(program, job.batch.size, job.block, 2)
+    for k in range(job.n_blocks()):
+        block = job.cut(k)
         for depth in range(len(program.layers)):
-            source = advance_layer(
-                program, depth, source, steps, *job.states(depth, k), out, job.last_only,
-                spare[depth % 2], workers,
-            )  # fmt: skip
+            before, after = job.states(depth, k)
+            block = advance_layer(program, depth, block, before, after, spare[depth % 2], workers)
         yield k
 
 
 def _overlap(program: Program, job: Job, workers: int) -> None:
     """Let layers work on different blocks at the same time."""
     depths = len(program.layers)
-    count = job.series.shape[1]
-    spare = [buffers(program, count, job.block, _IN_FLIGHT) for _ in range(depths)]
-    handed: dict[tuple[int, int], Place] = {}
+    spare = [buffers(program, job.batch.size, job.block, _IN_FLIGHT) for _ in range(depths)]
+    handed: dict[tuple[int, int], Block] = {}
 
     def work(depth: int, k: int) -> None:
-        source, steps, out = job.cut(k)
-        if depth:
-            source = handed[depth - 1, k % _IN_FLIGHT]
-        handed[depth, k % _IN_FLIGHT] = advance_layer(
-            program, depth, source, steps, *job.states(depth, k), out, job.last_only,
-            spare[depth][k % _IN_FLIGHT], max(1, workers // depths),
-        )  # fmt: skip
+        slot = k % _IN_FLIGHT
+        block = handed[depth - 1, slot] if depth else job.cut(k)
+        before, after = job.states(depth, k)
+        handed[depth, slot] = advance_layer(
+            program, depth, block, before, after, spare[depth][slot], max(1, workers // depths)
+        )
 
-    threads.wavefront(work, depths, job.blocks(), _IN_FLIGHT, workers)
+    threads.wavefront(work, depths, job.n_blocks(), _IN_FLIGHT, workers)

@@ -5,14 +5,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paralesn.engines.cpu.kernels.diagonal import TAPS, layer_kernel, pack, slice_width
-from paralesn.engines.cpu.place import Place
+from paralesn.engines.cpu.layer_pass import Pass
+from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.runtime import threads
 
 _LEAST_WORK = 1 << 17  # unit-steps worth a task of their own: a fraction of a millisecond
 
 
 class PackedDiagonal(NamedTuple):
-    """A layer as its kernel wants it."""
+    """A diagonal layer as its kernel takes it; see `paralesn.engines.cpu.layer_pass`."""
 
     kernel: Any
     packed: np.ndarray
@@ -24,33 +25,23 @@ class PackedDiagonal(NamedTuple):
     column: int
     together: int = 1  # a series has slices enough
 
-    def run(
-        self,
-        source: Place,
-        features: int,
-        steps: np.ndarray,
-        before: np.ndarray,
-        after: np.ndarray,
-        target: Place,
-        everything: bool,
-        mixing: bool,
-        block: int,
-        workers: int,
-    ) -> None:
-        """See `paralesn.engines.cpu.packed.Layer`."""
+    def run(self, work: Pass, block: int, workers: int) -> None:
+        """Advance all series of `work` and write their states."""
+        batch = work.batch
         arguments = (
-            source.array, source.rows, source.column, features, steps, before, after, target.array,
-            target.rows, target.column, self.packed, self.taps if mixing else self.no_taps,
-            self.mix_bias, self.left, everything, block,
+            work.source, batch.starts, work.column, work.features, batch.steps, work.before,
+            work.after, work.target, batch.targets, work.target_column, self.packed,
+            self.taps if work.mixed else self.no_taps, self.mix_bias, self.left, work.every_step,
+            block,
         )  # fmt: skip
         if workers == 1:
-            self.kernel(*arguments, 0, steps.size, 0, self.packed.shape[0])
+            self.kernel(*arguments, 0, batch.steps.size, 0, self.packed.shape[0])
         else:
-            parts = self._share_out(steps, workers)
-            threads.for_each(lambda part: self.kernel(*arguments, *part), parts, workers)
+            tasks = self._share_out(batch.steps, workers)
+            threads.for_each(lambda task: self.kernel(*arguments, *task), tasks, workers)
 
     def _share_out(self, steps: np.ndarray, workers: int) -> list[tuple[int, int, int, int]]:
-        """Cut the series into some tasks a worker, and the slices too where series are too few.
+        """Cut the series into several tasks a worker, and the slices too where series are too few.
 
         Slices are cut no finer than that: neighbours belong to one task, which then writes whole
         stretches of each row. A task is a range of series and a range of slices.
@@ -70,14 +61,14 @@ def _piece(total: int, pieces: int, i: int) -> tuple[int, int]:
     return total * i // pieces, total * (i + 1) // pieces
 
 
-def pack_diagonal(layer: Any, column: int, dtype: np.dtype) -> PackedDiagonal:
-    """Pack a drawn layer whose states begin at `column` of the output."""
-    size, units = layer.mix_kernel.size, layer.eigenvalues.size
+def pack_diagonal(layer: DiagonalLayer, column: int, dtype: np.dtype) -> PackedDiagonal:
+    """Pack a layer whose states begin at `column` of the output."""
+    size, units = layer.mix_kernel.size, layer.units
     taps = np.zeros((2, -(-size // TAPS) * TAPS), dtype)
     taps[:, :size] = layer.mix_kernel.real, layer.mix_kernel.imag
-    is_complex, is_ring = np.iscomplexobj(layer.eigenvalues), layer.w_in.ndim == 1
+    is_ring = layer.w_in.ndim == 1
     return PackedDiagonal(
-        kernel=layer_kernel(is_complex, is_ring, slice_width(units), layer.tokens),
+        kernel=layer_kernel(layer.is_complex, is_ring, slice_width(units), layer.tokens),
         packed=pack(layer.eigenvalues, layer.w_in, layer.bias, layer.tau, size, dtype),
         taps=taps,
         no_taps=taps[:, :0].copy(),

@@ -1,20 +1,19 @@
 """The fast engine: fused Numba kernels, shared out over threads by series, slices and layers.
 
-See `paralesn.engines.reference` for what a program and its arguments mean.
+What its functions take and return is documented in `paralesn.engines.base.Engine`.
 """
 
 from functools import lru_cache
 
 import numpy as np
 
-from paralesn.engines.cpu import deep
+from paralesn.engines.base import Batch, States, feed_back
+from paralesn.engines.cpu import closed_loop, deep
 from paralesn.engines.cpu import last as response
-from paralesn.engines.cpu import loop as loops
-from paralesn.engines.cpu.diagonal_layer import PackedDiagonal
-from paralesn.engines.cpu.packed import Program, advance_layer, buffers, prepare
-from paralesn.engines.cpu.place import Place
+from paralesn.engines.cpu.layer_pass import Pass
 from paralesn.engines.cpu.pooling import pool
-from paralesn.engines.reference import feed_back
+from paralesn.engines.cpu.program import Block, Buffer, Program, advance_layer, buffers, prepare
+from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.runtime import threads
 from paralesn.runtime.buffers import empty
 
@@ -24,78 +23,71 @@ __all__ = ["Program", "empty", "last", "loop", "pool", "prepare", "run", "step"]
 def run(
     program: Program,
     x: np.ndarray,
-    series: np.ndarray,
-    state: tuple[np.ndarray, ...],
+    batch: Batch,
+    state: States,
     out: np.ndarray,
     last_only: bool = False,
     n_jobs: int | None = None,
-) -> tuple[np.ndarray, ...]:
-    """Run every series, write its states to `out`, return the states to go on from."""
+) -> States:
+    """Run every series, write its states to `out`, return the states to continue from."""
     after = tuple([np.empty_like(h) for h in state])
     workers = threads.count(n_jobs)
     if len(program.layers) > 1:
-        deep.run(program, x, series, state, after, out, last_only, workers)
+        deep.run(program, x, batch, state, after, out, last_only, workers)
     else:  # straight into the output
-        target = Place(out, series[1], 0)
-        advance_layer(
-            program, 0, Place(x, series[0], 0), series[2], state[0], after[0], target, last_only,
-            target, workers,
-        )  # fmt: skip
+        block = Block(batch, x, 0, out, last_only)
+        unused = Buffer(out, batch.targets)
+        advance_layer(program, 0, block, state[0], after[0], unused, workers)
     return after
 
 
 def last(
     program: Program,
     x: np.ndarray,
-    series: np.ndarray,
-    state: tuple[np.ndarray, ...],
+    batch: Batch,
+    state: States,
     out: np.ndarray,
     n_jobs: int | None = None,
 ) -> None:
-    """Write the last states of series b to row b of `out`, without the states to go on from.
+    """Write the last states of series b to row b of `out`, without the states to continue from.
 
-    One diagonal layer is linear up to its mixing, so the last states of many series are a product;
-    not those of tokens, whose one-hot rows it would have to hold.
+    A single diagonal layer is linear up to its mixing, so the last states of many series are a
+    matrix product; not those of tokens, whose one-hot rows it would have to hold.
     """
-    is_linear = len(program.layers) == 1 and isinstance(program.layers[0], PackedDiagonal)
-    is_linear = is_linear and not program.drawn[0].tokens
-    if is_linear and series.shape[1] >= response.LEAST_SERIES:
+    layer = program.drawn[0]
+    is_linear = len(program.drawn) == 1 and isinstance(layer, DiagonalLayer) and not layer.tokens
+    if is_linear and batch.size >= response.LEAST_SERIES:
         workers = threads.count(n_jobs)
-        response.last(program.drawn[0], x, series, state[0], out, program.mixing, workers)
+        response.last(layer, x, batch, state[0], out, program.mixing, workers)
     else:
-        run(program, x, series, state, out, last_only=True, n_jobs=n_jobs)
+        run(program, x, batch, state, out, last_only=True, n_jobs=n_jobs)
 
 
-def step(
-    program: Program, x: np.ndarray, state: tuple[np.ndarray, ...], out: np.ndarray
-) -> tuple[np.ndarray, ...]:
+def step(program: Program, x: np.ndarray, state: States, out: np.ndarray) -> States:
     """Advance every series, a row of `x` and of `out`, by one step on the calling thread."""
     after = tuple([np.empty_like(h) for h in state])
-    count = x.shape[0]
-    rows, ones = _one_step(count)
-    source, target = Place(x, rows, 0), Place(out, rows, 0)
+    batch = _single_steps(x.shape[0])
     if len(program.layers) == 1:
-        call = (source, x.shape[1], ones, state[0], after[0], target)
-        program.layers[0].run(*call, True, program.mixing, 1, 1)
-        return after
-    spare = buffers(program, count, 1, 2)
-    for depth in range(len(program.layers)):
-        source = advance_layer(
-            program, depth, source, ones, state[depth], after[depth], target, False,
-            spare[depth % 2], 1,
+        work = Pass(
+            batch, x, 0, x.shape[1], state[0], after[0], out, 0, True, program.mixing
         )  # fmt: skip
+        program.layers[0].run(work, 1, 1)
+        return after
+    block, spare = Block(batch, x, 0, out, False), buffers(program, batch.size, 1, 2)
+    for depth in range(len(program.layers)):
+        block = advance_layer(
+            program, depth, block, state[depth], after[depth], spare[depth % 2], 1
+        )
     return after
 
 
-@lru_cache(maxsize=8)
-def _one_step(count: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.arange(count), np.ones(count, np.int64)
+_single_steps = lru_cache(maxsize=8)(Batch.single_steps)
 
 
 def loop(
     program: Program,
     inputs: np.ndarray,
-    state: tuple[np.ndarray, ...],
+    state: States,
     weights: np.ndarray,
     intercept: np.ndarray,
     difference: bool,
@@ -103,6 +95,6 @@ def loop(
 ) -> np.ndarray:
     """Feed a linear readout's predictions back as the next step's input."""
     arguments = (program, inputs, state, weights, intercept, difference)
-    if not loops.can_run(program):
+    if not closed_loop.can_run(program):
         return feed_back(step, *arguments)
-    return loops.run(*arguments, threads.count(n_jobs))
+    return closed_loop.run(*arguments, threads.count(n_jobs))

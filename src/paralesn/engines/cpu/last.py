@@ -12,11 +12,13 @@ that bound memory, and rows are handed to BLAS in pieces of fixed shape, one thr
 the number of threads does not change a bit.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from paralesn.engines.base import Batch
 from paralesn.engines.cpu.kernels.tanh import tanh
+from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.runtime import threads
 from paralesn.runtime.blas import single_threaded_blas
 from paralesn.runtime.compiler import kernel
@@ -27,26 +29,26 @@ _ENTRIES = 1 << 21  # numbers in one piece of the matrix
 
 
 class _Outputs(NamedTuple):
-    """Some columns of the output, and how they see the units' states."""
+    """A range of output columns, and how they depend on the units' states."""
 
     first: int
     stop: int
     eigenvalues: np.ndarray  # (n + k - 1,): of the units seen, zero where there is none
     seen: np.ndarray  # (k, n): output i is the real part of sum_j seen[j, i] h[i + j]
-    place: slice  # of those units in the layer, `pad` places after the first eigenvalue
-    pad: int
+    units: slice  # the units seen
+    pad: int  # zeros before the first of their eigenvalues
 
     def coefficients(self, weights: np.ndarray) -> np.ndarray:
         """(k, n) coefficients of an input that enters the units with `weights` (N,)."""
         padded = np.zeros(self.eigenvalues.size, complex)
-        padded[self.pad : self.pad + self.place.stop - self.place.start] = weights[self.place]
+        padded[self.pad : self.pad + self.units.stop - self.units.start] = weights[self.units]
         return self.seen * np.lib.stride_tricks.sliding_window_view(padded, self.seen.shape[1])
 
 
 def last(
-    layer: Any,
+    layer: DiagonalLayer,
     x: np.ndarray,
-    series: np.ndarray,
+    batch: Batch,
     state: np.ndarray,
     out: np.ndarray,
     mixing: bool,
@@ -54,23 +56,23 @@ def last(
 ) -> None:
     """Write the last mixed (or raw) states of series b to row b of `out`.
 
-    Parameters are those of `engine.run`, with the state of the one layer, (B, N).
+    Parameters are those of `paralesn.engines.base.Engine.last`, with the layer's state, (B, N).
     """
-    features, longest = x.shape[1], int(series[2].max())
+    features, longest = x.shape[1], batch.longest
     ages = max(1, min(longest, _ENTRIES // (features * min(out.shape[1], 1024))))
     widest = max(1, _ENTRIES // (features * ages))
     views = list(_views(layer, out.shape[1], mixing, widest))
     with single_threaded_blas():
         for youngest in range(0, longest, ages):
-            window = _window(x, series, youngest, min(ages, longest - youngest))
+            window = _window(x, batch, youngest, min(ages, longest - youngest))
             for view in views:
-                _add_window(layer, view, window, series[2], youngest, out, workers)
+                _add_window(layer, view, window, batch.steps, youngest, out, workers)
     bias = out.dtype.type(layer.mix_bias.real)
 
     def finish(row: int) -> None:
         rows = slice(row, row + _ROWS)
         if started:
-            faded = layer.eigenvalues ** series[2, rows, None] * state[rows]
+            faded = layer.eigenvalues ** batch.steps[rows, None] * state[rows]
             for view in views:
                 out[rows, view.first : view.stop] += _observe(view, faded)
         if mixing:
@@ -80,34 +82,35 @@ def last(
     threads.for_each(finish, range(0, out.shape[0], _ROWS), workers)
 
 
-def _views(layer: Any, columns: int, mixing: bool, widest: int) -> "list[_Outputs]":
+def _views(layer: DiagonalLayer, columns: int, mixing: bool, widest: int) -> list[_Outputs]:
     """Cut the output into pieces of at most `widest` columns."""
-    units = layer.eigenvalues.size
-    kernel_ = layer.mix_kernel if mixing else np.ones(1)
+    units, kernel_ = layer.units, layer.mix_kernel if mixing else np.ones(1)
     left, right = (kernel_.size - 1) // 2, kernel_.size // 2
     views = []
     for part in range(columns // units):  # Im h = Re(-i h)
         taps = kernel_ if part == 0 else -1j * kernel_
         for first in range(0, units, widest):
             stop = min(first + widest, units)
-            place = slice(max(0, first - left), min(units, stop + right))
-            pad = place.start - (first - left)
+            seen_units = slice(max(0, first - left), min(units, stop + right))
+            pad = seen_units.start - (first - left)
             eigenvalues = np.zeros(stop - first + left + right, complex)
-            eigenvalues[pad : pad + place.stop - place.start] = layer.eigenvalues[place]
+            eigenvalues[pad : pad + seen_units.stop - seen_units.start] = layer.eigenvalues[
+                seen_units
+            ]
             seen = np.repeat(taps.astype(complex)[:, None], stop - first, axis=1)
             offset = part * units
-            views.append(_Outputs(offset + first, offset + stop, eigenvalues, seen, place, pad))
+            views.append(_Outputs(offset + first, offset + stop, eigenvalues, seen, seen_units, pad))
     return views
 
 
-def _window(x: np.ndarray, series: np.ndarray, youngest: int, ages: int) -> np.ndarray:
+def _window(x: np.ndarray, batch: Batch, youngest: int, ages: int) -> np.ndarray:
     """Inputs of age youngest .. youngest + ages of each series, oldest first: (B, ages * F)."""
-    starts, _, steps = series
+    starts, _, steps = batch
     count, features = steps.size, x.shape[1]
     end = steps - youngest
     if steps.min() == steps.max() and np.array_equal(starts, starts[0] + np.arange(count) * steps):
-        batch = x[starts[0] : starts[0] + count * steps[0]].reshape(count, -1)
-        return batch[:, (end[0] - ages) * features : end[0] * features]
+        rows = x[starts[0] : starts[0] + count * steps[0]].reshape(count, -1)
+        return rows[:, (end[0] - ages) * features : end[0] * features]
     window = np.zeros((count, ages, features), x.dtype)
     for b in range(count):
         taken = min(ages, max(0, int(end[b])))
@@ -117,7 +120,7 @@ def _window(x: np.ndarray, series: np.ndarray, youngest: int, ages: int) -> np.n
 
 
 def _add_window(
-    layer: Any,
+    layer: DiagonalLayer,
     view: _Outputs,
     window: np.ndarray,
     steps: np.ndarray,
@@ -125,7 +128,7 @@ def _add_window(
     out: np.ndarray,
     workers: int,
 ) -> None:
-    """Add to some outputs what the inputs and biases in the window contribute; set if youngest."""
+    """Add what the inputs and biases in a window contribute to outputs, or set it if youngest."""
     features = layer.w_in.shape[1]
     ages, count = window.shape[1] // features, view.stop - view.first
     powers = view.eigenvalues**youngest
@@ -157,10 +160,10 @@ def _add_window(
 
 
 def _observe(view: _Outputs, h: np.ndarray) -> np.ndarray:
-    """What some outputs see of states `h` (rows, N)."""
+    """Contribution of states `h` (rows, N) to outputs."""
     count = view.stop - view.first
     padded = np.zeros((h.shape[0], view.eigenvalues.size), complex)
-    padded[:, view.pad : view.pad + view.place.stop - view.place.start] = h[:, view.place]
+    padded[:, view.pad : view.pad + view.units.stop - view.units.start] = h[:, view.units]
     return sum((taps * padded[:, j : j + count]).real for j, taps in enumerate(view.seen))  # type: ignore[return-value]
 
 

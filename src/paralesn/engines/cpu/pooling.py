@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from paralesn.engines.base import Batch, States
 from paralesn.engines.cpu import deep
 from paralesn.engines.cpu.diagonal_layer import PackedDiagonal
 from paralesn.engines.cpu.kernels.diagonal import slice_width
 from paralesn.engines.cpu.kernels.statistics import STATISTICS, digester, finish, gather
-from paralesn.engines.cpu.packed import Program
+from paralesn.engines.cpu.program import Program
 from paralesn.runtime import threads
 from paralesn.runtime.buffers import empty
 from paralesn.runtime.compiler import kernel
@@ -25,74 +26,75 @@ _TASKS = 8  # for each thread, where there are as many series
 
 
 class _Wanted(NamedTuple):
-    """Statistics to compute, in the order asked for."""
+    """Statistics to compute."""
 
-    segments: int
-    kinds: np.ndarray  # of each statistic, whether
-    order: np.ndarray
+    kinds: np.ndarray  # (6,): whether each of them is wanted
+    order: np.ndarray  # their numbers in the order asked for
 
-    def columns(self, out: np.ndarray) -> int:
-        """Columns of the states that are pooled."""
-        return out.shape[1] // (self.segments * self.order.size)
+
+class _Slices(NamedTuple):
+    """A packed diagonal layer, as the kernel of all slices takes it."""
+
+    packed: np.ndarray
+    taps: np.ndarray
+    mix_bias: Any
+    left: int
 
 
 def pool(
     program: Program,
     x: np.ndarray,
-    series: np.ndarray,
-    state: tuple[np.ndarray, ...],
+    batch: Batch,
+    state: States,
     out: np.ndarray,
     pools: tuple[str, ...],
     segments: int,
     n_jobs: int | None = None,
 ) -> None:
-    """Write the pooled states of series b to row ``series[1, b]`` of `out`.
-
-    `out` is (rows, segments * pools * columns of the states), in this order.
-    """
-    workers, count = threads.count(n_jobs), series.shape[1]
+    """Write the pooled states of every series to its row of `out`."""
+    workers, count = threads.count(n_jobs), batch.size
     wanted = _Wanted(
-        segments,
         kinds=np.array([name in pools for name in STATISTICS]),
-        order=np.array([STATISTICS.index(name) for name in pools]),
+        order=np.array([STATISTICS[name] for name in pools]),
     )
     only = program.layers[0]
-    by_slices = isinstance(only, PackedDiagonal) and program.mixing and len(program.layers) == 1
-    if by_slices and count >= workers:
+    is_single = isinstance(only, PackedDiagonal) and len(program.layers) == 1
+    if is_single and program.mixing and count >= workers:
         size = max(1, count // (_TASKS * workers))
-        work = _slice_by_slice(only, x, series, state[0], out, wanted, size)
+        work = _slice_by_slice(only, x, batch, state[0], out, wanted, segments, size)
     else:
-        size, block = deep.portions(program, count, int(series[2].max()), workers)
+        size, block = deep.portions(program, count, batch.longest, workers)
         inside = workers if count == 1 else 1  # a single series: threads share its units
-        work = _block_by_block(program, x, series, state, out, wanted, (size, block, inside))
+        work = _block_by_block(
+            program, x, batch, state, out, wanted, segments, (size, block, inside)
+        )
     threads.for_each(work, range(0, count, size), workers if count > 1 else 1)
 
 
 def _slice_by_slice(
     layer: Any,
     x: np.ndarray,
-    series: np.ndarray,
+    batch: Batch,
     state: np.ndarray,
     out: np.ndarray,
     wanted: _Wanted,
+    segments: int,
     size: int,
 ) -> Callable[[int], None]:
     """How to pool `size` series from a given one on through a diagonal layer."""
     slices, dtype = layer.packed.shape[0], layer.packed.dtype
     run = _pool_slices(layer.kernel, dtype == np.float32)
     width = slice_width(layer.units)
-    steps = min(_STEPS, int(series[2].max()))
+    steps = min(_STEPS, batch.longest)
 
     def work(first: int) -> None:
-        cut = slice(first, first + size)
-        some = np.ascontiguousarray(series[:, cut])
-        before = state[cut]
-        known = gather(slices, wanted.segments, width, dtype)
-        run(
-            x, some, before, np.empty_like(before[:1]), np.empty_like(before[:1]), out,
-            wanted.kinds, wanted.order, empty((steps, width), dtype), *known,
-            layer.packed, layer.taps, layer.mix_bias, layer.left,
-        )  # fmt: skip
+        series = slice(first, first + size)
+        before = state[series]
+        between = np.empty_like(before[:1]), np.empty_like(before[:1])
+        gathered = gather(slices, segments, width, dtype)
+        packed = _Slices(layer.packed, layer.taps, layer.mix_bias, layer.left)
+        states = empty((steps, width), dtype)
+        run(x, *batch.part(series), before, between, out, wanted, states, gathered, packed)
 
     return work
 
@@ -101,38 +103,52 @@ def _slice_by_slice(
 def _pool_slices(run_layer: Any, single: bool) -> Any:
     """Make the kernel that pools series one after the other, each slice by slice.
 
-    Arguments: what `pool` gets, with two rows for states between blocks; a block of a slice's
-    states; `Gathered` for each slice; the packed layer.
+    Arguments of the kernel (`B` series, `N` units)::
+
+        x (rows, F), starts, targets, steps_of (B,)   inputs, and the fields of a `Batch`
+        state (B, N)             states to start from
+        between                  two arrays (1, N) for states between blocks
+        out                      (rows, segments * pools * N)
+        wanted                   `_Wanted`
+        states (steps, width)    room for a block of a slice's states
+        gathered                 `Gathered` of each slice
+        layer                    `_Slices`
     """
     digest = digester(single)
 
     @kernel
     def pool_slices(
-        x, series, state, even, odd, out, kinds, order, states, marks, partial, sums, positive,
-        packed, taps, mix_bias, left,
-    ):  # fmt: skip
+        x, starts, targets, steps_of, state, between, out, wanted, states, gathered, layer
+    ):
+        even, odd = between
+        marks, partial, sums, positive = gathered
+        packed, taps, mix_bias, left = layer
         block, width = states.shape
         units, features = state.shape[1], x.shape[1]
-        rows = np.zeros(1, np.intp)
-        here = np.zeros(1, np.intp)
-        some = np.zeros(1, np.intp)
-        for b in range(series.shape[1]):
-            steps = series[2, b]
+        row = np.zeros(1, np.intp)
+        target = np.zeros(1, np.intp)
+        length = np.zeros(1, np.intp)
+        for b in range(steps_of.size):
+            steps = steps_of[b]
             even[0] = state[b]
             for k in range((steps + block - 1) // block):
                 t0 = k * block
-                rows[0], some[0] = series[0, b] + t0, min(block, steps - t0)
+                row[0], length[0] = starts[b] + t0, min(block, steps - t0)
                 before, after = (even, odd) if k % 2 == 0 else (odd, even)
                 for s in range(packed.shape[0]):
                     run_layer(
-                        x, rows, 0, features, some, before, after, states, here, -s * width,
+                        x, row, 0, features, length, before, after, states, target, -s * width,
                         packed, taps, mix_bias, left, True, block, 0, 1, s, s + 1,
                     )  # fmt: skip
-                    found = states[: some[0]]
-                    digest(found, steps, t0, kinds, marks[s], partial[s], sums[s], positive[s])
+                    digest(
+                        states[: length[0]], steps, t0, wanted.kinds, marks[s], partial[s],
+                        sums[s], positive[s],
+                    )  # fmt: skip
             for s in range(packed.shape[0]):
-                row = out[series[1, b]]
-                finish(marks[s], sums[s], positive[s], steps, order, row, s * width, units)
+                finish(
+                    marks[s], sums[s], positive[s], steps, wanted.order, out[targets[b]],
+                    s * width, units,
+                )  # fmt: skip
 
     return pool_slices
 
@@ -140,59 +156,61 @@ def _pool_slices(run_layer: Any, single: bool) -> Any:
 def _block_by_block(
     program: Program,
     x: np.ndarray,
-    series: np.ndarray,
-    state: tuple[np.ndarray, ...],
+    batch: Batch,
+    state: States,
     out: np.ndarray,
     wanted: _Wanted,
-    ways: tuple[int, int, int],
+    segments: int,
+    portion: tuple[int, int, int],
 ) -> Callable[[int], None]:
-    """How to pool series from a given one on; `ways` are how many, steps of a block, threads."""
-    size, block, inside = ways
-    digest, finish_all = _of_several(program.dtype == np.float32)
-    columns = wanted.columns(out)
+    """How to pool series from a given one on; `portion`: how many, steps of a block, threads."""
+    size, block, inside = portion
+    digest_all, finish_all = _of_several(program.dtype == np.float32)
+    columns = out.shape[1] // (segments * wanted.order.size)
 
     def work(first: int) -> None:
-        cut = slice(first, first + size)
-        some = np.ascontiguousarray(series[:, cut])
-        here, steps = some.shape[1], some[2]
-        rows = np.arange(here) * block
-        before = tuple(h[cut] for h in state)
-        states = empty((here * block, columns), program.dtype)
-        known = gather(here, wanted.segments, columns, program.dtype)
+        series = slice(first, first + size)
+        part = batch.part(series)
+        rows = np.arange(part.size) * block
+        before = tuple(h[series] for h in state)
+        states = empty((part.size * block, columns), program.dtype)
+        gathered = gather(part.size, segments, columns, program.dtype)
         job = deep.Job(
             x=x,
-            series=np.stack([some[0], rows, steps]),
+            batch=part._replace(targets=rows),
             state=before,
             after=tuple([np.empty_like(h) for h in before]),
             spare=tuple([np.empty_like(h) for h in before]),
             out=states,
             last_only=False,
             block=block,
-            in_place=True,
+            overwrite=True,
         )
-        for k in deep.blocks(program, job, inside):
-            digest(states, rows, steps, k * block, block, wanted.kinds, *known)
-        finish_all(*known, steps, wanted.order, out, some[1], columns)
+        for k in deep.advance_blocks(program, job, inside):
+            digest_all(states, rows, part.steps, k * block, block, wanted.kinds, gathered)
+        finish_all(gathered, part.steps, wanted.order, out, part.targets, columns)
 
     return work
 
 
 @cache
 def _of_several(single: bool) -> tuple[Any, Any]:
-    """Make the kernels that digest a block of some series, and that finish them."""
+    """Make the kernels that digest a block of states of several series, and that finish them."""
     digest = digester(single)
 
     @kernel
-    def digest_all(states, rows, steps_of, t0, block, kinds, marks, partial, sums, positive):
+    def digest_all(states, rows, steps_of, t0, block, kinds, gathered):
         """Steps t0 .. t0 + block of every series, which `states` holds from `rows` on."""
+        marks, partial, sums, positive = gathered
         for b in range(steps_of.size):
-            found = states[rows[b] : rows[b] + min(block, max(0, steps_of[b] - t0))]
-            digest(found, steps_of[b], t0, kinds, marks[b], partial[b], sums[b], positive[b])
+            in_block = states[rows[b] : rows[b] + min(block, max(0, steps_of[b] - t0))]
+            digest(in_block, steps_of[b], t0, kinds, marks[b], partial[b], sums[b], positive[b])
 
     @kernel
-    def finish_all(marks, partial, sums, positive, steps_of, order, out, out_rows, columns):
+    def finish_all(gathered, steps_of, order, out, targets, columns):
+        marks, _, sums, positive = gathered
         for b in range(steps_of.size):
-            row = out[out_rows[b]]
+            row = out[targets[b]]
             finish(marks[b], sums[b], positive[b], steps_of[b], order, row, 0, columns)
 
     return digest_all, finish_all

@@ -1,29 +1,28 @@
 """A recurrent layer packed for its kernel, and how threads share it out."""
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from paralesn.engines.cpu.kernels.recurrent import (
-    KINDS,
-    Parameters,
-    pack_parameters,
-    run_cut,
-    run_together,
-)
-from paralesn.engines.cpu.place import Place
+from paralesn.engines.cpu.kernels import recurrent as kernels
+from paralesn.engines.cpu.kernels.product import LINE, pack_panels
+from paralesn.engines.cpu.kernels.recurrent import Parameters, run_cut, run_together
+from paralesn.engines.cpu.layer_pass import Pass
+from paralesn.layers.operators import Cycle, Dense, Hadamard, Identity, Operator, Sparse
+from paralesn.layers.recurrent import RecurrentLayer
 from paralesn.runtime import threads
 from paralesn.runtime.buffers import empty
 
-_DENSE_ROWS = 48  # series for which a matrix is read once
-_OTHER_ROWS = 4
+_DENSE_SERIES = 48  # for which a matrix is read once
+_OTHER_SERIES = 4
 _LEAST_WORK = 1 << 17  # multiplications worth a task of their own: some ten microseconds
 _LEAST_STEP = 1 << 15  # multiplications worth sharing out a single step among threads
+_FIRST_SERIES = np.zeros(1, np.int64)
 
 
 class PackedRecurrent(NamedTuple):
-    """A layer as its kernel wants it."""
+    """A recurrent layer as its kernel takes it; see `paralesn.engines.cpu.layer_pass`."""
 
     parameters: Parameters
     units: int
@@ -31,84 +30,116 @@ class PackedRecurrent(NamedTuple):
     together: int  # series run side by side
     work: int  # multiplications in a step of a series
 
-    def run(
-        self,
-        source: Place,
-        features: int,
-        steps: np.ndarray,
-        before: np.ndarray,
-        after: np.ndarray,
-        target: Place,
-        everything: bool,
-        mixing: bool,
-        block: int,
-        workers: int,
-    ) -> None:
-        """See `paralesn.engines.cpu.packed.Layer`; states are the same mixed or raw."""
+    def run(self, work: Pass, block: int, workers: int) -> None:
+        """Advance all series of `work` and write their states, which are the same mixed or raw."""
+        starts, targets, steps = work.batch
         count = steps.size
         shareable = workers > 1 and int(steps.sum()) * self.work >= 2 * _LEAST_WORK
         if not shareable:
             workers = 1
         elif count < workers and self.work * count >= _LEAST_STEP and self._can_be_cut():
-            self._run_cut(source, features, steps, before, after, target, everything, workers)
+            self._run_cut(work, workers)
             return
-        order = _ONE if count == 1 else np.argsort(-steps, kind="stable")
+        order = _FIRST_SERIES if count == 1 else np.argsort(-steps, kind="stable")
         size = min(self.together, -(-count // workers))
 
-        def work(first: int) -> None:
+        def run_portion(first: int) -> None:
             run_together(
-                *self.parameters, source.array, source.rows, source.column, features, steps,
-                order[first : first + size], before, after, target.array, target.rows,
-                target.column, everything,
+                *self.parameters, work.source, starts, work.column, work.features, steps,
+                order[first : first + size], work.before, work.after, work.target, targets,
+                work.target_column, work.every_step,
             )  # fmt: skip
 
-        threads.for_each(work, range(0, count, size), workers)
+        threads.for_each(run_portion, range(0, count, size), workers)
 
     def _can_be_cut(self) -> bool:
-        """Whether all that is expensive can be computed for some of the units alone."""
-        recurrent, inputs, branch = (KINDS[kind] for kind in self.parameters.kinds[:3])
-        can_be = {"dense", "sparse"}
-        return recurrent in can_be and inputs == "dense" and branch in can_be | {"identity"}
+        """Whether everything expensive can be computed for a few of the units alone."""
+        recurrent, inputs, branch = self.parameters.kinds[:3].tolist()
+        matrices = {kernels.DENSE, kernels.SPARSE}
+        return (
+            recurrent in matrices
+            and inputs == kernels.DENSE
+            and branch in matrices | {kernels.IDENTITY}
+        )
 
-    def _run_cut(
-        self,
-        source: Place,
-        features: int,
-        steps: np.ndarray,
-        before: np.ndarray,
-        after: np.ndarray,
-        target: Place,
-        everything: bool,
-        workers: int,
-    ) -> None:
+    def _run_cut(self, work: Pass, workers: int) -> None:
         """Few series: threads share out the units, and meet after every single step."""
         units, width = self.units, self.parameters.bias.size
-        # Who meets after every step must have a core, and work enough.
+        # Threads that meet after every step must have a core each, and work enough.
         workers = min(workers, threads.available(), max(1, self.parameters.inputs.shape[0] // 4))
-        counter = np.zeros(1, np.int64)
-        for b in range(steps.size):
-            buffers = empty((4, width), before.dtype)
+        for b, (start, target, steps) in enumerate(work.batch.each()):
+            buffers = empty((4, width), work.before.dtype)
             buffers[:] = 0.0
-            buffers[0, :units] = before[b]
-            both, drive, carried = buffers[:2, None], buffers[2:3], buffers[3:]
+            buffers[0, :units] = work.before[b]
+            counter = np.zeros(1, np.int64)
+            shared = kernels.Shared(buffers[:2, None], buffers[2:3], buffers[3:], counter)
             call = (
-                *self.parameters, source.array, source.rows[b], source.column, features, steps[b],
-                both, drive, carried, target.array, target.rows[b], target.column, everything,
-                units, counter,
-            )  # fmt: skip
-            counter[0] = 0
+                self.parameters,
+                kernels.Reading(work.source, start, work.column, work.features, steps),
+                kernels.Writing(work.target, target, work.target_column, work.every_step),
+                shared,
+                units,
+            )
             threads.together(partial(run_cut, *call), workers, partial(counter.fill, 1 << 62))
-            after[b] = both[steps[b] % 2, 0, :units]
+            work.after[b] = shared.both[steps % 2, 0, :units]
 
 
-_ONE = np.zeros(1, np.int64)
-
-
-def pack_recurrent(layer: Any, column: int, dtype: np.dtype) -> PackedRecurrent:
-    """Pack a drawn layer whose states begin at `column` of the output."""
-    parameters = pack_parameters(layer, dtype)
-    dense = "dense" in (layer.recurrent.kind, layer.branch.kind)
+def pack_recurrent(layer: RecurrentLayer, column: int, dtype: np.dtype) -> PackedRecurrent:
+    """Pack a layer whose states begin at `column` of the output."""
+    parameters = _pack_parameters(layer, dtype)
     weights = (parameters.recurrent, parameters.inputs, parameters.branch)
     work = sum(panels.size for panels in weights) + 8 * layer.units
-    together = _DENSE_ROWS if dense else _OTHER_ROWS
+    has_matrix = isinstance(layer.recurrent, Dense) or isinstance(layer.branch, Dense)
+    together = _DENSE_SERIES if has_matrix else _OTHER_SERIES
     return PackedRecurrent(parameters, layer.units, column, together, work)
+
+
+def _pack_parameters(layer: RecurrentLayer, dtype: np.dtype) -> Parameters:
+    lanes = LINE // dtype.itemsize
+    recurrent, branch = (_pack_operator(given, dtype) for given in (layer.recurrent, layer.branch))
+    is_dense = layer.w_in.ndim == 2
+    inputs = pack_panels(layer.w_in if is_dense else layer.w_in[:, None], dtype)
+    bias = np.zeros(-(-layer.units // lanes) * lanes, dtype)
+    bias[: layer.units] = layer.bias
+    reads = kernels.DENSE if is_dense else kernels.RING
+    return Parameters(
+        kinds=np.array([recurrent.kind, reads, branch.kind, layer.linear], np.int64),
+        numbers=np.array([recurrent.scale, branch.scale, layer.gain], dtype),
+        recurrent=recurrent.panels,
+        recurrent_columns=recurrent.columns,
+        signs=recurrent.signs,
+        inputs=inputs,
+        single=inputs.ravel() if inputs.shape[1] == 1 else inputs[:0].ravel(),
+        branch=branch.panels,
+        branch_columns=branch.columns,
+        branch_signs=branch.signs,
+        bias=bias,
+    )
+
+
+def _pack_operator(operator: Operator, dtype: np.dtype) -> kernels.Operator:
+    lanes = LINE // dtype.itemsize
+    nothing = kernels.Operator(
+        kind=kernels.IDENTITY,
+        scale=1.0,
+        panels=np.empty((0, 0, lanes), dtype),
+        columns=np.empty((0, 0, lanes), np.int32),
+        signs=np.empty((3, 0), dtype),
+    )
+    if isinstance(operator, Dense):
+        return nothing._replace(kind=kernels.DENSE, panels=pack_panels(operator.matrix, dtype))
+    if isinstance(operator, Sparse):
+        panels = pack_panels(operator.values, dtype)
+        units, inputs = operator.columns.shape
+        padded = np.zeros((panels.shape[0] * lanes, inputs), np.int32)
+        padded[:units] = operator.columns
+        columns = np.ascontiguousarray(padded.reshape(-1, lanes, inputs).transpose(0, 2, 1))
+        return nothing._replace(kind=kernels.SPARSE, panels=panels, columns=columns)
+    if isinstance(operator, Cycle):
+        return nothing._replace(kind=kernels.CYCLE, scale=operator.weight)
+    if isinstance(operator, Identity):
+        return nothing._replace(scale=operator.scale)
+    assert isinstance(operator, Hadamard)
+    signs = operator.signs.astype(dtype)
+    scale = operator.scale / signs.shape[1] ** 1.5
+    return nothing._replace(kind=kernels.HADAMARD, scale=scale, signs=signs)

@@ -1,7 +1,7 @@
 """The engine of PyTorch: any of its devices, arrays or tensors in and out, differentiable.
 
-See `paralesn.engines.reference` for what a program and its arguments mean. Functions of the common
-contract take NumPy arrays; those named after tensors take and return tensors, on their device.
+What the functions of the protocol take and return is documented in `paralesn.engines.base.Engine`.
+Those named after tensors take and return tensors, on their device.
 """
 
 import warnings
@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn.engines.reference import feed_back
+from paralesn.engines import base
+from paralesn.engines.base import Batch, feed_back
 from paralesn.engines.torch import advance
 from paralesn.engines.torch import pool as torch_pool
-from paralesn.engines.torch.advance import Batch, State
+from paralesn.engines.torch.advance import Group, State
 from paralesn.engines.torch.packed_layers import Diagonal, Recurrent, pack
 from paralesn.runtime.buffers import empty
 from paralesn.runtime.pytorch import find_device, torch
@@ -25,9 +26,9 @@ __all__ = [
 
 
 class Program(NamedTuple):
-    """Drawn layers, what is asked of them, and their tensors on each device that was in use."""
+    """Layers, which of their states are wanted, and their tensors on every device used so far."""
 
-    drawn: tuple[Any, ...]
+    drawn: tuple[base.Layer, ...]
     concat: bool
     mixing: bool
     dtype: np.dtype
@@ -46,7 +47,7 @@ class Program(NamedTuple):
 
 
 def prepare(
-    layers: tuple[Any, ...], concat: bool, mixing: bool, dtype: np.dtype, device: Any = None
+    layers: tuple[base.Layer, ...], concat: bool, mixing: bool, dtype: np.dtype, device: Any = None
 ) -> Program:
     """Make a program whose arrays are run on `device`."""
     return Program(layers, concat, mixing, dtype, find_device(device), {})
@@ -56,80 +57,76 @@ def prepare(
 
 
 def run_tensors(
-    program: Program, x: torch.Tensor, series: np.ndarray, state: State
+    program: Program, x: torch.Tensor, batch: Batch, state: State
 ) -> tuple[list[torch.Tensor], State]:
     """States of all steps: one tensor (B, T, columns) for series of equal length side by side.
 
-    Otherwise one (T, columns) for each series. `series` (2, B) holds first rows in `x`, and steps.
+    Otherwise one (T, columns) for each series. `x` is (rows, F); nothing is written, so that the
+    targets of `batch` do not matter.
     """
     layers, whole = program.layers(x.device), advance.wants_gradients(x, *state)
-    count = series.shape[1]
-    found: list[Any] = [None] * count
+    count = batch.size
+    by_series: list[Any] = [None] * count
     afters, order = [], []
-    for batch in advance.batches(x, series):
-        before = _members(state, batch, count)
+    for group in advance.groups(x, batch):
+        before = _members(state, group, count)
         if whole:
-            asked = (program.concat, program.mixing)
-            z, states = advance.advance(layers, batch.x, before, *asked)
-            after = advance.ends(states, before, batch.lengths, 0)
+            wanted = (program.concat, program.mixing)
+            z, states = advance.advance(layers, group.x, before, *wanted)
+            after = advance.ends(states, before, group.lengths, 0)
         else:
-            shape = (*batch.x.shape[:2], _columns(program))
-            z = torch.empty(shape, dtype=x.dtype, device=x.device)
-            after = advance.run(layers, batch, before, program.concat, program.mixing, z)
+            columns = base.n_columns(program.drawn, program.concat, program.mixing)
+            z = torch.empty((*group.x.shape[:2], columns), dtype=x.dtype, device=x.device)
+            after = advance.run(layers, group, before, program.concat, program.mixing, z)
         afters.append(after)
-        order.append(batch.members)
-        if len(batch.members) == count and batch.lengths is None:
+        order.append(group.members)
+        if len(group.members) == count and group.lengths is None:
             return [z], after
-        for b, states_of in zip(batch.members, z, strict=True):
-            found[b] = states_of[: series[1, b]]
-    return found, _restored(afters, order)
+        for b, states_of in zip(group.members, z, strict=True):
+            by_series[b] = states_of[: batch.steps[b]]
+    return by_series, _restored(afters, order)
 
 
 def last_of_tensors(
-    program: Program, x: torch.Tensor, series: np.ndarray, state: State
+    program: Program, x: torch.Tensor, batch: Batch, state: State
 ) -> tuple[torch.Tensor, State]:
-    """States of the last step of each series, (B, columns), and the states to go on from."""
+    """States of the last step of each series, (B, columns), and the states to continue from."""
     layers, whole = program.layers(x.device), advance.wants_gradients(x, *state)
-    found, order = [], []
-    for batch in advance.batches(x, series):
-        before = _members(state, batch, series.shape[1])
-        asked = (program.concat, program.mixing, whole)
-        z, after = advance.last(layers, batch, before, *asked)
-        found.append((z, *after))
-        order.append(batch.members)
-    rows, *states = _restored(found, order)
+    ends, order = [], []
+    for group in advance.groups(x, batch):
+        before = _members(state, group, batch.size)
+        wanted = (program.concat, program.mixing, whole)
+        z, after = advance.last(layers, group, before, *wanted)
+        ends.append((z, *after))
+        order.append(group.members)
+    rows, *states = _restored(ends, order)
     return rows, tuple(states)
 
 
 def pool_tensors(
     program: Program,
     x: torch.Tensor,
-    series: np.ndarray,
+    batch: Batch,
     state: State,
     pools: Sequence[str],
     segments: int,
 ) -> torch.Tensor:
     """Pooled states, (B, segments * pools * columns)."""
     layers, whole = program.layers(x.device), advance.wants_gradients(x, *state)
-    asked = (program.concat, program.mixing, pools, segments, whole)
-    found, order = [], []
-    for batch in advance.batches(x, series, pad=False):
-        before = _members(state, batch, series.shape[1])
-        found.append((torch_pool.pool(layers, batch, before, *asked),))
-        order.append(batch.members)
-    return _restored(found, order)[0]
+    wanted = (program.concat, program.mixing, pools, segments, whole)
+    pooled, order = [], []
+    for group in advance.groups(x, batch, pad=False):
+        before = _members(state, group, batch.size)
+        pooled.append((torch_pool.pool(layers, group, before, *wanted),))
+        order.append(group.members)
+    return _restored(pooled, order)[0]
 
 
-def _columns(program: Program) -> int:
-    seen = program.drawn if program.concat else program.drawn[-1:]
-    return sum(layer.units * (1 if program.mixing else layer.parts) for layer in seen)
-
-
-def _members(state: State, batch: Batch, count: int) -> State:
-    """States of the series in a batch; all of them are not copied."""
-    if batch.lengths is None and len(batch.members) == count and _in_order(batch.members):
+def _members(state: State, group: Group, count: int) -> State:
+    """States of the series in a group, copied only where they are not all series in order."""
+    if group.lengths is None and len(group.members) == count and _in_order(group.members):
         return state
-    members = torch.from_numpy(batch.members).to(state[0].device)
+    members = torch.from_numpy(group.members).to(state[0].device)
     return tuple(h.index_select(0, members) for h in state)
 
 
@@ -137,91 +134,94 @@ def _in_order(members: np.ndarray) -> bool:
     return bool((members == np.arange(members.size)).all())
 
 
-def _restored(found: Sequence[State], order: Sequence[np.ndarray]) -> State:
-    """Rows of several batches in the order of the series."""
-    if len(found) == 1 and _in_order(order[0]):
-        return found[0]
-    back = torch.from_numpy(np.argsort(np.concatenate(order))).to(found[0][0].device)
-    return tuple(torch.cat(parts).index_select(0, back) for parts in zip(*found, strict=True))
+def _restored(by_group: Sequence[State], order: Sequence[np.ndarray]) -> State:
+    """Rows of several groups in the order of the series."""
+    if len(by_group) == 1 and _in_order(order[0]):
+        return by_group[0]
+    back = torch.from_numpy(np.argsort(np.concatenate(order))).to(by_group[0][0].device)
+    return tuple(torch.cat(rows).index_select(0, back) for rows in zip(*by_group, strict=True))
 
 
 # -- arrays ----------------------------------------------------------------------------------------
 
 
-def _there(program: Program, *arrays: np.ndarray) -> list[torch.Tensor]:
+def _tensors(program: Program, *arrays: np.ndarray) -> list[torch.Tensor]:
     """Arrays as tensors on the program's device: the same memory if that is the CPU."""
-    with warnings.catch_warnings():  # about read-only arrays, which nobody writes to here
+    with warnings.catch_warnings():  # about read-only arrays, which are not written to here
         warnings.simplefilter("ignore", UserWarning)
         return [torch.from_numpy(np.ascontiguousarray(a)).to(program.device) for a in arrays]
 
 
-def _here(state: State) -> tuple[np.ndarray, ...]:
+def _arrays(state: State) -> base.States:
     return tuple(h.cpu().numpy() for h in state)
 
 
 def run(
     program: Program,
     x: np.ndarray,
-    series: np.ndarray,
-    state: tuple[np.ndarray, ...],
+    batch: Batch,
+    state: base.States,
     out: np.ndarray,
     last_only: bool = False,
     n_jobs: int | None = None,
-) -> tuple[np.ndarray, ...]:
-    """Run every series, write its states to `out`, return the states to go on from."""
+) -> base.States:
+    """Run every series, write its states to `out`, return the states to continue from."""
     with torch.no_grad():
-        (rows,), before = _there(program, x), tuple(_there(program, *state))
-        starts = series[::2]
+        (rows,), before = _tensors(program, x), tuple(_tensors(program, *state))
         if last_only:
-            z, after = last_of_tensors(program, rows, starts, before)
-            out[series[1]] = z.cpu().numpy()
-            return _here(after)
-        layers, found, order = program.layers(program.device), [], []
-        for batch in advance.batches(rows, starts):
-            some = _members(before, batch, series.shape[1])
-            asked, (count, steps) = (program.concat, program.mixing), batch.x.shape[:2]
-            to = series[1, batch.members]
-            direct = batch.lengths is None and (to == to[0] + np.arange(count) * steps).all()
-            if direct and program.device.type == "cpu":  # straight into the output
-                target = torch.from_numpy(out[to[0] : to[0] + count * steps])
-                target = target.unflatten(0, (count, steps))
-                found.append(advance.run(layers, batch, some, *asked, target))
-            else:
-                shape = (count, steps, out.shape[1])
-                target = torch.empty(shape, dtype=rows.dtype, device=rows.device)
-                found.append(advance.run(layers, batch, some, *asked, target))
-                for b, states in zip(batch.members, target.cpu().numpy(), strict=True):
-                    length = series[2, b]
-                    out[series[1, b] : series[1, b] + length] = states[:length]
-            order.append(batch.members)
-        return _here(_restored(found, order))
+            z, after = last_of_tensors(program, rows, batch, before)
+            out[batch.targets] = z.cpu().numpy()
+            return _arrays(after)
+        afters, order = [], []
+        for group in advance.groups(rows, batch):
+            start = _members(before, group, batch.size)
+            afters.append(_run_group(program, group, batch, start, out))
+            order.append(group.members)
+        return _arrays(_restored(afters, order))
+
+
+def _run_group(
+    program: Program, group: Group, batch: Batch, state: State, out: np.ndarray
+) -> State:
+    """Write the states of a group to `out`, without a copy where they lie there side by side."""
+    layers, wanted = program.layers(program.device), (program.concat, program.mixing)
+    count, steps = group.x.shape[:2]
+    targets = batch.targets[group.members]
+    direct = group.lengths is None and (targets == targets[0] + np.arange(count) * steps).all()
+    if direct and program.device.type == "cpu":
+        target = torch.from_numpy(out[targets[0] : targets[0] + count * steps])
+        return advance.run(layers, group, state, *wanted, target.unflatten(0, (count, steps)))
+    shape = (count, steps, out.shape[1])
+    target = torch.empty(shape, dtype=group.x.dtype, device=group.x.device)
+    after = advance.run(layers, group, state, *wanted, target)
+    for b, states in zip(group.members, target.cpu().numpy(), strict=True):
+        length = batch.steps[b]
+        out[batch.targets[b] : batch.targets[b] + length] = states[:length]
+    return after
 
 
 def last(
     program: Program,
     x: np.ndarray,
-    series: np.ndarray,
-    state: tuple[np.ndarray, ...],
+    batch: Batch,
+    state: base.States,
     out: np.ndarray,
     n_jobs: int | None = None,
 ) -> None:
-    """Write the last states of series b to row b of `out`."""
-    run(program, x, series, state, out, last_only=True)
+    """Write the last states of every series to its row of `out`."""
+    run(program, x, batch, state, out, last_only=True)
 
 
-def step(
-    program: Program, x: np.ndarray, state: tuple[np.ndarray, ...], out: np.ndarray
-) -> tuple[np.ndarray, ...]:
+def step(program: Program, x: np.ndarray, state: base.States, out: np.ndarray) -> base.States:
     """Advance every series, a row of `x` and of `out`, by one step."""
-    rows = np.arange(x.shape[0])
-    return run(program, x, np.stack([rows, rows, np.ones_like(rows)]), state, out)
+    return run(program, x, Batch.single_steps(x.shape[0]), state, out)
 
 
 def pool(
     program: Program,
     x: np.ndarray,
-    series: np.ndarray,
-    state: tuple[np.ndarray, ...],
+    batch: Batch,
+    state: base.States,
     out: np.ndarray,
     pools: tuple[str, ...],
     segments: int,
@@ -229,15 +229,15 @@ def pool(
 ) -> None:
     """Write the states of every series, pooled over time, to its row of `out`."""
     with torch.no_grad():
-        (rows,), before = _there(program, x), tuple(_there(program, *state))
-        found = pool_tensors(program, rows, series[::2], before, pools, segments)
-        out[series[1]] = found.cpu().numpy()
+        (rows,), before = _tensors(program, x), tuple(_tensors(program, *state))
+        pooled = pool_tensors(program, rows, batch, before, pools, segments)
+        out[batch.targets] = pooled.cpu().numpy()
 
 
 def loop(
     program: Program,
     inputs: np.ndarray,
-    state: tuple[np.ndarray, ...],
+    state: base.States,
     weights: np.ndarray,
     intercept: np.ndarray,
     difference: bool,

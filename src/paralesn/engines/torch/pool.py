@@ -4,13 +4,13 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from paralesn.engines.torch.advance import Batch, State, advance, ends, portions
+from paralesn.engines.torch.advance import Group, State, advance, ends, portions
 from paralesn.engines.torch.packed_layers import Layer
 from paralesn.runtime.pytorch import torch
 
 
-class _Part:
-    """What is known of a segment's states, (B, columns), so far."""
+class _Segment:
+    """Statistics so far of a segment's states, (B, columns)."""
 
     def __init__(self, z: torch.Tensor) -> None:
         self.first, self.count = z[:, 0], 0
@@ -19,7 +19,7 @@ class _Part:
         self.positive = torch.zeros_like(self.first, dtype=torch.int64)
 
     def digest(self, z: torch.Tensor, pools: Sequence[str]) -> None:
-        """Take in further states (B, T, columns)."""
+        """Add further states (B, T, columns)."""
         self.count += z.shape[1]
         self.last = z[:, -1]
         if "mean" in pools or "std" in pools:
@@ -44,13 +44,12 @@ class _Part:
             return variance.sqrt().to(self.first.dtype)
         if name == "ppv":
             return (self.positive.double() / self.count).to(self.first.dtype)
-        found: torch.Tensor = getattr(self, name)
-        return found
+        return {"last": self.last, "max": self.max, "min": self.min}[name]
 
 
 def pool(
     layers: Sequence[Layer],
-    batch: Batch,
+    group: Group,
     state: State,
     concat: bool,
     mixing: bool,
@@ -59,21 +58,21 @@ def pool(
     whole: bool,
 ) -> torch.Tensor:
     """Features (B, segments * pools * columns) of series of equal length."""
-    size, block = portions(layers, batch.x, whole)
-    steps = batch.x.shape[1]
+    size, block = portions(layers, group.x, whole)
+    steps = group.x.shape[1]
     cuts = [steps * s // segments for s in range(segments + 1)]
     rows = []
-    for first in range(0, batch.x.shape[0], size):
+    for first in range(0, group.x.shape[0], size):
         cut = slice(first, first + size)
-        h = tuple(part[cut] for part in state)
-        parts: dict[int, _Part] = {}
+        h = tuple(of_layer[cut] for of_layer in state)
+        segment: dict[int, _Segment] = {}
         for t0 in range(0, steps, block):
-            z, states = advance(layers, batch.x[cut, t0 : t0 + block], h, concat, mixing)
+            z, states = advance(layers, group.x[cut, t0 : t0 + block], h, concat, mixing)
             h = ends(states, h, None, t0)
             for s, (begin, end) in enumerate(itertools.pairwise(cuts)):
                 here = z[:, max(begin - t0, 0) : max(end - t0, 0)]
                 if here.shape[1]:
-                    parts.setdefault(s, _Part(here)).digest(here, pools)
-        found = [parts[s].statistic(name) for s in range(segments) for name in pools]
-        rows.append(torch.cat(found, -1))
+                    segment.setdefault(s, _Segment(here)).digest(here, pools)
+        pooled = [segment[s].statistic(name) for s in range(segments) for name in pools]
+        rows.append(torch.cat(pooled, -1))
     return rows[0] if len(rows) == 1 else torch.cat(rows)

@@ -194,11 +194,11 @@ def _copy(target, rows):
 
 
 @called
-def _load(kept, state, begin, reach):
-    """Put the states of a slice and its halo, units begin .. begin + reach, where it keeps them."""
+def _load(states, state, begin, reach):
+    """Load the states of a slice and its halo, units begin .. begin + reach."""
     for i in range(max(0, -begin), min(reach, state.size - begin)):
-        kept[0, i] = state[begin + i].real
-        kept[1, i] = state[begin + i].imag
+        states[0, i] = state[begin + i].real
+        states[1, i] = state[begin + i].imag
 
 
 @cache
@@ -210,13 +210,13 @@ def layer_kernel(is_complex: bool, is_ring: bool, width: int, is_token: bool) ->
     Arguments of the kernel (`B` series, `N` units)::
 
         source (rows, columns)   input; the layer's features are columns column .. column + features
-        source_rows, out_rows, steps_of (B,)   where each series begins, and how long it is
+        starts, targets, steps_of (B,)   first rows in source and out, and number of steps
         state, state_after (B, N)   complex, or real for real layers
         out (rows, columns)      mixed states from out_column on; raw: real parts, then imaginary
         packed (slices, 4 + 2 F, row)   from `pack`
         taps (2, K), mix_bias    the mixing kernel, K a multiple of TAPS; K = 0 means raw states
         left                     units the convolution reaches to the left
-        everything               write every step; else only the last one, to the first row
+        every_step               write every step; else only the last one, to the first row
         block                    steps after which the next slice has its turn
         first .. stop, first_slice .. stop_slice    the series and slices to run
     """
@@ -225,8 +225,8 @@ def layer_kernel(is_complex: bool, is_ring: bool, width: int, is_token: bool) ->
 
     @kernel
     def run_layer(
-        source, source_rows, column, features, steps_of, state, state_after, out, out_rows,
-        out_column, packed, taps, mix_bias, left, everything, block, first, stop, first_slice,
+        source, starts, column, features, steps_of, state, state_after, out, targets,
+        out_column, packed, taps, mix_bias, left, every_step, block, first, stop, first_slice,
         stop_slice,
     ):  # fmt: skip
         units = state.shape[1]
@@ -235,12 +235,12 @@ def layer_kernel(is_complex: bool, is_ring: bool, width: int, is_token: bool) ->
         reach = min((width + max(size - 1, left) + 7) // 8 * 8, length)
         held = _WEIGHTS - _PARAMETERS if is_token else packed.shape[1]
         row = np.zeros((_PARAMETERS + held, length), packed.dtype)
-        kept = np.zeros((stop_slice - first_slice, 2, length), packed.dtype)
+        states = np.zeros((stop_slice - first_slice, 2, length), packed.dtype)
         loaded = -1
         for b in range(first, stop):
-            start, to, steps = source_rows[b], out_rows[b], steps_of[b]
+            start, to, steps = starts[b], targets[b], steps_of[b]
             for s in range(first_slice, stop_slice):
-                _load(kept[s - first_slice], state[b], s * width - left, reach)
+                _load(states[s - first_slice], state[b], s * width - left, reach)
             for t0 in range(0, steps, block):
                 for s in range(first_slice, stop_slice):
                     a = s * width
@@ -248,7 +248,7 @@ def layer_kernel(is_complex: bool, is_ring: bool, width: int, is_token: bool) ->
                     if loaded != s:
                         loaded = s
                         _copy(row[_PARAMETERS:], packed[s, :held])
-                    _copy(row, kept[s - first_slice])
+                    _copy(row, states[s - first_slice])
                     for t in range(t0, min(t0 + block, steps)):
                         if is_ring:
                             x = source[start + t, column : column + features]
@@ -263,11 +263,11 @@ def layer_kernel(is_complex: bool, is_ring: bool, width: int, is_token: bool) ->
                             x = source[start + t, column : column + features]
                             _project(row, x, reach, is_complex)
                             _advance_driven(row, reach, is_complex)
-                        if not everything and t < steps - 1:
+                        if not every_step and t < steps - 1:
                             continue
                         # Written out: cut into inlined functions, the kernel was measured to
                         # be a twentieth slower at 128 units.
-                        r = to + t if everything else to
+                        r = to + t if every_step else to
                         z = out[r, out_column + a : out_column + a + own]
                         if size:
                             _convolve(row, taps, mix_bias, width, is_complex)
@@ -278,15 +278,15 @@ def layer_kernel(is_complex: bool, is_ring: bool, width: int, is_token: bool) ->
                                 imaginary = out_column + units + a
                                 z = out[r, imaginary : imaginary + own]
                                 _write_raw(row[_STATE_IM, left:], z)
-                    _copy(kept[s - first_slice], row[: _STATE_IM + 1])
+                    _copy(states[s - first_slice], row[: _STATE_IM + 1])
             for s in range(first_slice, stop_slice):
-                mine = kept[s - first_slice]
+                own_states = states[s - first_slice]
                 for i in range(min(width, units - s * width)):
                     if is_complex:
                         state_after[b, s * width + i] = complex(
-                            mine[0, left + i], mine[1, left + i]
+                            own_states[0, left + i], own_states[1, left + i]
                         )
                     else:
-                        state_after[b, s * width + i] = mine[0, left + i]
+                        state_after[b, s * width + i] = own_states[0, left + i]
 
     return run_layer

@@ -1,8 +1,8 @@
 """The fused kernel of recurrent layers: h = branch h + gain f(recurrent h + W_in x + b).
 
-Some series are advanced together, so that a matrix is read once for all of them. Series are sorted
+Several series are advanced together, so that a matrix is read once for all of them. Series are sorted
 by length: those still running are the first ones. Sums are added up in an order that depends on
-nothing but the layer, so neither company nor threads change a bit.
+nothing but the layer, so neither the other series nor the threads change a bit.
 """
 
 from typing import Any, NamedTuple
@@ -11,12 +11,11 @@ import numpy as np
 
 from paralesn.engines.cpu.kernels.barrier import meet
 from paralesn.engines.cpu.kernels.hadamard import walsh_hadamard
-from paralesn.engines.cpu.kernels.product import LINE, add_products, pack_panels
+from paralesn.engines.cpu.kernels.product import add_products
 from paralesn.engines.cpu.kernels.tanh import tanh
 from paralesn.runtime.compiler import called, inlined, kernel
 
-KINDS = ("dense", "sparse", "cycle", "identity", "hadamard", "ring")
-_DENSE, _SPARSE, _CYCLE, _IDENTITY, _HADAMARD, _RING = range(6)
+DENSE, SPARSE, CYCLE, IDENTITY, HADAMARD, RING = range(6)  # kinds of operators and of inputs
 _NARROW = 8  # lanes of a sparse panel that have a register each
 
 
@@ -31,7 +30,11 @@ class Operator(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """What a layer's kernel needs, flat: Python hands nested tuples over slowly."""
+    """What a layer's kernel needs.
+
+    `run_together` takes the fields one by one: handing over a tuple costs two microseconds, which
+    a single step would feel.
+    """
 
     kinds: np.ndarray  # (4,): of recurrent, inputs and branch; whether linear
     numbers: np.ndarray  # (3,): scales of recurrent and branch, gain
@@ -46,50 +49,32 @@ class Parameters(NamedTuple):
     bias: np.ndarray  # (P * lanes,)
 
 
-def pack_parameters(layer: Any, dtype: np.dtype) -> Parameters:
-    """Pack a drawn layer."""
-    lanes = LINE // dtype.itemsize
-    recurrent, branch = (_pack_operator(one, dtype) for one in (layer.recurrent, layer.branch))
-    dense = layer.w_in.ndim == 2
-    inputs = pack_panels(layer.w_in if dense else layer.w_in[:, None], dtype)
-    bias = np.zeros(-(-layer.units // lanes) * lanes, dtype)
-    bias[: layer.units] = layer.bias
-    kinds = [recurrent.kind, _DENSE if dense else _RING, branch.kind, layer.linear]
-    return Parameters(
-        np.array(kinds, np.int64),
-        np.array([recurrent.scale, branch.scale, layer.gain], dtype),
-        recurrent.panels,
-        recurrent.columns,
-        recurrent.signs,
-        inputs,
-        inputs.ravel() if inputs.shape[1] == 1 else inputs[:0].ravel(),
-        branch.panels,
-        branch.columns,
-        branch.signs,
-        bias,
-    )
+class Reading(NamedTuple):
+    """Where a single series reads its input."""
+
+    source: np.ndarray  # (rows, columns)
+    row: int
+    column: int
+    features: int
+    steps: int
 
 
-def _pack_operator(operator: Any, dtype: np.dtype) -> Operator:
-    lanes = LINE // dtype.itemsize
-    panels, columns = np.empty((0, 0, lanes), dtype), np.empty((0, 0, lanes), np.int32)
-    signs, scale = np.empty((3, 0), dtype), 1.0
-    if operator.kind == "dense":
-        panels = pack_panels(operator.matrix, dtype)
-    elif operator.kind == "sparse":
-        panels = pack_panels(operator.values, dtype)
-        units, inputs = operator.columns.shape
-        padded = np.zeros((panels.shape[0] * lanes, inputs), np.int32)
-        padded[:units] = operator.columns
-        columns = np.ascontiguousarray(padded.reshape(-1, lanes, inputs).transpose(0, 2, 1))
-    elif operator.kind == "cycle":
-        scale = operator.weight
-    else:
-        scale = operator.scale
-    if operator.kind == "hadamard":
-        signs = operator.signs.astype(dtype)
-        scale = operator.scale / signs.shape[1] ** 1.5
-    return Operator(KINDS.index(operator.kind), scale, panels, columns, signs)
+class Writing(NamedTuple):
+    """Where a single series writes its states."""
+
+    out: np.ndarray  # (rows, columns)
+    row: int
+    column: int
+    every_step: bool  # otherwise only the last one, to the first row
+
+
+class Shared(NamedTuple):
+    """Arrays that threads share while each advances panels of its own."""
+
+    both: np.ndarray  # (2, 1, P * lanes): states before and after a step, in turn
+    drive: np.ndarray  # (1, P * lanes)
+    carried: np.ndarray  # (1, P * lanes)
+    counter: np.ndarray  # (1,): where the threads meet after every step
 
 
 @called
@@ -158,17 +143,17 @@ def _add_hadamard(h, operator, out, units, scratch):
 @called
 def _add(operator, h, out, units, scratch, first, stop):
     """out += operator h, for the units of panels first .. stop where it is dense or sparse."""
-    if operator.kind == _DENSE:
+    if operator.kind == DENSE:
         add_products(h, operator.panels, out, first, stop)
         return
     for r in range(h.shape[0]):
-        if operator.kind == _SPARSE:
+        if operator.kind == SPARSE:
             _add_sparse(h[r], operator.panels, operator.columns, out[r], first, stop)
-        elif operator.kind == _CYCLE:
+        elif operator.kind == CYCLE:
             _add_cycle(h[r], operator.scale, out[r], units)
-        elif operator.kind == _HADAMARD:
+        elif operator.kind == HADAMARD:
             _add_hadamard(h[r], operator, out[r], units, scratch)
-        elif operator.kind == _IDENTITY:
+        elif operator.kind == IDENTITY:
             for i in range(units):
                 out[r, i] += operator.scale * h[r, i]
 
@@ -188,15 +173,15 @@ def _drive(layer, x, drive, units, first, stop):
     bias, weights = layer.bias[a:e], layer.single[a:e]
     for r in range(x.shape[0]):
         row = drive[r, a:e]
-        if kind == _DENSE and x.shape[1] == 1:
+        if kind == DENSE and x.shape[1] == 1:
             x0 = x[r, 0]
             for i in range(e - a):
                 row[i] = bias[i] + weights[i] * x0
         else:
             _copy(bias, row)
-            if kind == _RING:
+            if kind == RING:
                 _add_ring(x[r], layer.single, drive[r], units)
-    if kind == _DENSE and x.shape[1] > 1:
+    if kind == DENSE and x.shape[1] > 1:
         add_products(x, panels, drive, first, stop)
 
 
@@ -213,7 +198,7 @@ def _activate(drive, h, new, keep, gain, linear):
 
 @called
 def _advance(layer, units, x, h, new, drive, carried, scratch, first, stop):
-    """One step of some series: new states of the units of panels first .. stop.
+    """One step of several series: new states of the units of panels first .. stop.
 
     x (rows, F); h, new, drive, carried (rows, P * lanes), zero beyond the units.
     """
@@ -228,7 +213,7 @@ def _advance(layer, units, x, h, new, drive, carried, scratch, first, stop):
     a, e = first * lanes, stop * lanes
     _drive(layer, x, drive, units, first, stop)
     _add(recurrent, h, drive, units, scratch, first, stop)
-    if branch.kind == _IDENTITY:
+    if branch.kind == IDENTITY:
         for r in range(x.shape[0]):
             _activate(drive[r, a:e], h[r, a:e], new[r, a:e], branch.scale, gain, linear)
     else:
@@ -237,59 +222,48 @@ def _advance(layer, units, x, h, new, drive, carried, scratch, first, stop):
                 carried[r, i] = 0.0
         _add(branch, h, carried, units, scratch, first, stop)
         for r in range(x.shape[0]):
-            one = layer.bias.dtype.type(1)
-            _activate(drive[r, a:e], carried[r, a:e], new[r, a:e], one, gain, linear)
+            whole = layer.bias.dtype.type(1)
+            _activate(drive[r, a:e], carried[r, a:e], new[r, a:e], whole, gain, linear)
 
 
 @kernel
-def run_cut(
-    kinds, numbers, recurrent, recurrent_columns, signs, inputs, single, branch, branch_columns,
-    branch_signs, bias, source, start, column, features, steps, both, drive, carried, out, to,
-    out_column, everything, units, counter, rank, count,
-):  # fmt: skip
+def run_cut(layer, reading, writing, shared, units, rank, count):
     """Run one series on several threads at the same time, each with panels of its own.
 
-    The first arguments are `Parameters`; source, column, features, out, out_column and everything
-    are as in `run_together`. Besides:
-
-    start, to, steps          first row in the source and in the output, and how many
-    both (2, 1, P * lanes)    states before and after a step, which change places with every step
-    drive, carried (1, P * lanes)
-    counter (1,)              where the threads meet after every step
-    rank, count               which of how many threads this is
+    layer, reading, writing, shared   `Parameters`, `Reading`, `Writing` and `Shared`
+    rank, count                       which of how many threads this is
     """
-    layer = Parameters(
-        kinds, numbers, recurrent, recurrent_columns, signs, inputs, single, branch, branch_columns,
-        branch_signs, bias,
-    )  # fmt: skip
-    panels, lanes = inputs.shape[0], inputs.shape[2]
+    source, start, column, features, steps = reading
+    out, row, out_column, every_step = writing
+    both, drive, carried, counter = shared
+    panels, lanes = layer.inputs.shape[0], layer.inputs.shape[2]
     first, stop = panels * rank // count, panels * (rank + 1) // count
     a, e = first * lanes, min(stop * lanes, units)
-    x = np.empty((1, features), bias.dtype)
+    x = np.empty((1, features), layer.bias.dtype)
     for t in range(steps):
         h, new = both[t % 2], both[(t + 1) % 2]
         _copy(source[start + t, column : column + features], x[0])
-        _advance(layer, units, x, h, new, drive, carried, bias, first, stop)
-        if everything or t == steps - 1:
-            row = to + t if everything else to
-            _copy(new[0, a:e], out[row, out_column + a :])
+        _advance(layer, units, x, h, new, drive, carried, layer.bias, first, stop)
+        if every_step or t == steps - 1:
+            to = row + t if every_step else row
+            _copy(new[0, a:e], out[to, out_column + a :])
         meet(counter, (t + 1) * count)
 
 
 @kernel
 def run_together(
     kinds, numbers, recurrent, recurrent_columns, signs, inputs, single, branch, branch_columns,
-    branch_signs, bias, source, source_rows, column, features, steps_of, order, state, state_after,
-    out, out_rows, out_column, everything,
+    branch_signs, bias, source, starts, column, features, steps_of, order, state, state_after,
+    out, targets, out_column, every_step,
 ):  # fmt: skip
-    """Run some series side by side, longest first. The first arguments are `Parameters`.
+    """Run series side by side, longest first. The first arguments are `Parameters`.
 
     source (rows, columns)   input; the layer's features are columns column .. column + features
-    source_rows, out_rows, steps_of (B,)   where each series begins, and how long it is
+    starts, targets, steps_of (B,)   first rows in source and out, and number of steps
     order                    the series to run, by falling length
     state, state_after (B, N)
     out (rows, columns)      states from out_column on
-    everything               write every step; else only the last one, to the first row
+    every_step               write every step; else only the last one, to the first row
     """
     layer = Parameters(
         kinds, numbers, recurrent, recurrent_columns, signs, inputs, single, branch, branch_columns,
@@ -309,7 +283,7 @@ def run_together(
         while steps_of[order[active - 1]] <= t:
             active -= 1
         for r in range(active):
-            _copy(source[source_rows[order[r]] + t, column : column + features], x[r])
+            _copy(source[starts[order[r]] + t, column : column + features], x[r])
         _advance(
             layer, units, x[:active], h[:active], new[:active], drive[:active], carried[:active],
             scratch, 0, panels,
@@ -318,8 +292,8 @@ def run_together(
         for r in range(active):
             b = order[r]
             ends = t == steps_of[b] - 1
-            if everything or ends:
-                to = out_rows[b] + t if everything else out_rows[b]
+            if every_step or ends:
+                to = targets[b] + t if every_step else targets[b]
                 _copy(h[r, :units], out[to, out_column:])
             if ends:
                 _copy(h[r, :units], state_after[b])

@@ -18,8 +18,8 @@ from paralesn.engines.cpu.kernels.simd import LANES, add, load, multiply_add, st
 from paralesn.runtime.buffers import empty
 from paralesn.runtime.compiler import called, inlined
 
-STATISTICS = ("last", "mean", "std", "max", "min", "ppv")
 _LAST, _MEAN, _STD, _MAX, _MIN, _PPV = range(6)
+STATISTICS = {"last": _LAST, "mean": _MEAN, "std": _STD, "max": _MAX, "min": _MIN, "ppv": _PPV}
 _FIRST, _ORIGIN = _MEAN, _STD  # rows of `marks`: the first states of a segment and of a group
 _WIDTH = 128  # columns whose accumulators stay in the L1 cache
 _ROWS = 4  # rows digested at a time, while an accumulator is in a register
@@ -27,22 +27,22 @@ _GROUP = 16  # steps of a group
 
 
 class Gathered(NamedTuple):
-    """What is known so far of some series, or of the slices of one: `places` of either."""
+    """Statistics so far of P series, or of P slices of one series."""
 
-    marks: np.ndarray  # (places, segments, 5, columns): last, first, group's first, highest, lowest
-    partial: np.ndarray  # (places, 2, columns): sums of a group that is not finished
-    sums: np.ndarray  # (places, segments, 2, columns): of differences to the first, of squares
-    positive: np.ndarray  # (places, segments, columns): how many states were positive
+    marks: np.ndarray  # (P, segments, 5, columns): last, first, group's first, highest, lowest
+    partial: np.ndarray  # (P, 2, columns): sums of a group that is not finished
+    sums: np.ndarray  # (P, segments, 2, columns): of differences to the first, of squares
+    positive: np.ndarray  # (P, segments, columns): how many states were positive
 
 
-def gather(places: int, segments: int, columns: int, dtype: np.dtype) -> Gathered:
-    """Room for what will be known; a segment's first step prepares it."""
-    marks = empty((places * segments * 5, columns), dtype)
+def gather(count: int, segments: int, columns: int, dtype: np.dtype) -> Gathered:
+    """Make room for the statistics of `count` series or slices, uninitialised."""
+    marks = empty((count * segments * 5, columns), dtype)
     return Gathered(
-        marks.reshape(places, segments, 5, columns),
-        empty((places * 2, columns), dtype).reshape(places, 2, columns),
-        np.empty((places, segments, 2, columns)),
-        np.empty((places, segments, columns), np.int32),
+        marks.reshape(count, segments, 5, columns),
+        empty((count * 2, columns), dtype).reshape(count, 2, columns),
+        np.empty((count, segments, 2, columns)),
+        np.empty((count, segments, columns), np.int32),
     )
 
 
@@ -79,7 +79,7 @@ def _sum(single: bool) -> Any:
 
 @called
 def _close_group(steps, origin, first, partial_plain, partial_squares, plain, squares):
-    """Add what a group of so many steps has summed up to the sums of its segment."""
+    """Add the sums of a group of `steps` steps to the sums of its segment."""
     for i in range(first.shape[0]):
         shift = np.float64(origin[i]) - np.float64(first[i])
         p, q = np.float64(partial_plain[i]), np.float64(partial_squares[i])
@@ -136,18 +136,18 @@ def digester(single: bool) -> Any:
     add_rows = _sum(single)
 
     @called
-    def digest_sums(found, a, e, done, last, mark, partial, sums):
+    def digest_sums(states, a, e, done, last, mark, partial, sums):
         """Sum up steps of a segment after `done` of them; `last` says that it ends with them."""
-        steps, t = found.shape[0], 0
+        steps, t = states.shape[0], 0
         origin, plain, squares = mark[_ORIGIN], partial[0], partial[1]
         while t < steps:
             before = (done + t) % _GROUP
             run = min(steps - t, _GROUP - before)
             if before == 0:
-                origin[a:e] = found[t, a:e]
+                origin[a:e] = states[t, a:e]
                 plain[a:e] = 0
                 squares[a:e] = 0
-            add_rows(found[t : t + run], a, e, origin, plain, squares)
+            add_rows(states[t : t + run], a, e, origin, plain, squares)
             t += run
             if before + run == _GROUP or (last and t == steps):
                 _close_group(
@@ -157,41 +157,41 @@ def digester(single: bool) -> Any:
 
     @called
     def digest(states, steps, t0, wanted, marks, partial, sums, positive):
-        """Digest `states`, which begin at step t0 of a series of so many steps."""
+        """Digest `states`, which begin at step t0 of a series of `steps` steps."""
         segments, _, columns = sums.shape
         for s in range(segments):
             begin, end = steps * s // segments, steps * (s + 1) // segments
             a, e = max(begin, t0), min(end, t0 + states.shape[0])
             if a >= e:
                 continue
-            found = states[a - t0 : e - t0]
+            rows = states[a - t0 : e - t0]
             mark, total, count = marks[s], sums[s], positive[s]
-            mark[_LAST] = found[found.shape[0] - 1]
+            mark[_LAST] = rows[rows.shape[0] - 1]
             if a == begin:
-                mark[_FIRST] = found[0]
-                mark[_MAX] = found[0]
-                mark[_MIN] = found[0]
+                mark[_FIRST] = rows[0]
+                mark[_MAX] = rows[0]
+                mark[_MIN] = rows[0]
                 total[:] = 0
                 count[:] = 0
             for c in range(0, columns, _WIDTH):
                 d = min(c + _WIDTH, columns)
                 if wanted[_MEAN] or wanted[_STD]:
-                    digest_sums(found, c, d, a - begin, e == end, mark, partial, total)
+                    digest_sums(rows, c, d, a - begin, e == end, mark, partial, total)
                 if wanted[_MAX]:
-                    _digest_max(found, c, d, mark[_MAX])
+                    _digest_max(rows, c, d, mark[_MAX])
                 if wanted[_MIN]:
-                    _digest_min(found, c, d, mark[_MIN])
+                    _digest_min(rows, c, d, mark[_MIN])
                 if wanted[_PPV]:
-                    _digest_positive(found, c, d, count)
+                    _digest_positive(rows, c, d, count)
 
     return digest
 
 
 @called
 def finish(marks, sums, positive, steps, order, out, column, every):
-    """Turn what is known of some units of a series into statistics, in the order asked for.
+    """Turn what was gathered of a series' units into statistics, in the order asked for.
 
-    The first statistic of these units goes to `column` of `out`, the others `every` columns apart.
+    The units' first statistic goes to `column` of `out`, the others `every` columns apart.
     """
     units = min(sums.shape[2], every - column)
     for s in range(sums.shape[0]):

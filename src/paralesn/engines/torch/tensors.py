@@ -1,7 +1,10 @@
-"""Tensors of PyTorch in and out, for reservoirs whose engine is PyTorch: on their device, with
-gradients, and never copied but to another precision. Nothing here imports PyTorch by itself.
+"""Tensors of PyTorch in and out: on their device, with gradients, copied only to convert precision.
+
+Reservoirs look here whether their input is a tensor, so importing this module does not import
+PyTorch.
 """
 
+import importlib
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -9,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from paralesn import series
+from paralesn.engines.base import Batch
 from paralesn.layers.state import State
 from paralesn.series import BATCH, RAGGED, SINGLE, Series
 
@@ -23,14 +27,14 @@ def are_tensors(X: Any) -> bool:
     """Whether X is a tensor or a list of tensors, one per series."""
     if not isinstance(X, (list, tuple)):
         return is_tensor(X)
-    found = [is_tensor(one) for one in X]
-    if any(found) and not all(found):
-        other = type(X[found.index(False)]).__name__
+    flags = [is_tensor(x) for x in X]
+    if any(flags) and not all(flags):
+        other = type(X[flags.index(False)]).__name__
         raise TypeError(f"X must be a list of tensors or of arrays, got tensors and {other}")
-    return any(found)
+    return any(flags)
 
 
-def kept(X: Any, name: str = "X") -> Any:
+def tensor_or_numeric(X: Any, name: str = "X") -> Any:
     """Tensors as they are, anything else as an array of numbers."""
     return X if is_tensor(X) else series.numeric(X, name)
 
@@ -47,19 +51,19 @@ def read(
 ) -> Series:
     """Read a series, a batch or a list of series, as `paralesn.series.read` does."""
     if isinstance(X, (list, tuple)):
-        parts = []
-        for b, one in enumerate(X):
+        tensors = []
+        for b, x in enumerate(X):
             label = f"{name}[{b}]"
-            array = series.shaped(one, label, n_features, owner, allow_ended)
+            array = series.shaped(x, label, n_features, owner, allow_ended)
             if array.ndim == 3:
                 raise ValueError(f"{label} must be one series (time, features), got 3 dimensions")
             n_features = array.shape[1]
-            parts.append(_converted(array, dtype, label, first_step, device))
-        devices = {part.device for part in parts}
+            tensors.append(_converted(array, dtype, label, first_step, device))
+        devices = {tensor.device for tensor in tensors}
         if len(devices) > 1:
             raise ValueError(f"{name} must be on one device, got {sorted(map(str, devices))}")
-        lengths = np.array([part.shape[0] for part in parts])
-        return Series(sys.modules["torch"].cat(parts), lengths, RAGGED)
+        lengths = np.array([tensor.shape[0] for tensor in tensors])
+        return Series(sys.modules["torch"].cat(tensors), lengths, RAGGED)
     array = _converted(series.shaped(X, name, n_features, owner), dtype, name, first_step, device)
     if array.ndim == 2:
         return Series(array, np.array([array.shape[0]]), SINGLE)
@@ -84,11 +88,12 @@ def _converted(X: Any, dtype: np.dtype, name: str, first_step: int, device: Any)
     return converted
 
 
-def _starts(plan: Any, data: Series, state: Any, origin: str) -> tuple[Any, ...]:
+def _starts(program: Any, data: Series, state: Any, origin: str) -> tuple[Any, ...]:
     """The states to start from, (count, units) for each layer, on the device of the data."""
     torch = sys.modules["torch"]
-    dtype, device = getattr(torch, plan.state.name), data.rows.device
-    count, widths = data.lengths.size, plan.widths
+    expected_type = np.result_type(program.dtype, 1j if program.drawn[0].is_complex else 1.0)
+    dtype, device = getattr(torch, expected_type.name), data.rows.device
+    count, widths = data.lengths.size, [layer.units for layer in program.drawn]
     if state is None:
         return tuple(torch.zeros((count, n), dtype=dtype, device=device) for n in widths)
     if isinstance(state, State) and state.origin != origin:
@@ -102,9 +107,9 @@ def _starts(plan: Any, data: Series, state: Any, origin: str) -> tuple[Any, ...]
             "state must be None, a State returned by this model or a list of one tensor per "
             f"layer ({len(widths)}), got {type(state).__name__}"
         )
-    found: list[Any] = []
+    checked: list[Any] = []
     for h, width in zip(layers, widths, strict=True):
-        name = f"state of layer {len(found) + 1}"
+        name = f"state of layer {len(checked) + 1}"
         expected = (width,) if data.kind == SINGLE else (count, width)
         if tuple(np.shape(h)) != expected:
             shape = tuple(np.shape(h))
@@ -113,61 +118,57 @@ def _starts(plan: Any, data: Series, state: Any, origin: str) -> tuple[Any, ...]
             raise ValueError(f"{name} must be on the device of X, {device}, got {h.device}")
         tensor = torch.as_tensor(h, device=device)
         if tensor.is_complex() and not dtype.is_complex:
-            raise TypeError(f"{name} must be convertible to {plan.state}, got {tensor.dtype}")
+            raise TypeError(f"{name} must be convertible to {expected_type}, got {tensor.dtype}")
         if not torch.isfinite(tensor.detach()).all():
             raise ValueError(f"{name} must be finite, got NaN or infinity")
-        found.append(tensor.to(dtype).reshape(count, width))
-    return tuple(found)
+        checked.append(tensor.to(dtype).reshape(count, width))
+    return tuple(checked)
 
 
 def _state(after: tuple[Any, ...], kind: str, origin: str) -> State:
     return State(tuple(h[0] for h in after) if kind == SINGLE else tuple(after), origin)
 
 
-def _places(data: Series) -> np.ndarray:
-    return np.stack([data.starts(), data.lengths])
+def _engine() -> Any:
+    """The engine, which imports PyTorch and is therefore imported only when it is used."""
+    return importlib.import_module("paralesn.engines.torch.engine")
 
 
-def run(plan: Any, data: Series, state: Any, origin: str) -> tuple[Any, State]:
-    """States of every time step, and the state to go on from."""
-    before = _starts(plan, data, state, origin)
-    found, after = plan.engine.run_tensors(plan.program, data.rows, _places(data), before)
-    states: Any = found
+def run(program: Any, data: Series, state: Any, origin: str) -> tuple[Any, State]:
+    """States of every time step, and the state to continue from."""
+    before, batch = _starts(program, data, state, origin), Batch.end_to_end(data.lengths)
+    tensors, after = _engine().run_tensors(program, data.rows, batch, before)
+    states: Any = tensors
     if data.kind != RAGGED:
-        states = found[0][0] if data.kind == SINGLE else found[0]
-    elif len(found) < data.lengths.size:  # series of equal length came back as one
-        states = list(found[0])
-    elif data.lengths.size == 1 and found[0].ndim == 3:
-        states = [found[0][0]]
+        states = tensors[0][0] if data.kind == SINGLE else tensors[0]
+    elif len(tensors) < batch.size or tensors[0].ndim == 3:  # of equal length: one tensor for all
+        states = list(tensors[0])
     return states, _state(after, data.kind, origin)
 
 
-def last(plan: Any, data: Series, state: Any, origin: str, return_state: bool) -> Any:
-    """States of the last time step only."""
-    before = _starts(plan, data, state, origin)
-    rows, after = plan.engine.last_of_tensors(plan.program, data.rows, _places(data), before)
-    result = rows[0] if data.kind == SINGLE else rows
-    return (result, _state(after, data.kind, origin)) if return_state else result
+def last(program: Any, data: Series, state: Any, origin: str) -> tuple[Any, State]:
+    """States of the last time step only, and the state to continue from."""
+    before, batch = _starts(program, data, state, origin), Batch.end_to_end(data.lengths)
+    rows, after = _engine().last_of_tensors(program, data.rows, batch, before)
+    return rows[0] if data.kind == SINGLE else rows, _state(after, data.kind, origin)
 
 
 def pool(
-    plan: Any, data: Series, state: Any, origin: str, pools: Sequence[str], segments: int
+    program: Any, data: Series, state: Any, origin: str, pools: Sequence[str], segments: int
 ) -> Any:
     """States pooled over time."""
-    before = _starts(plan, data, state, origin)
-    call = (plan.program, data.rows, _places(data), before, pools, segments)
-    rows = plan.engine.pool_tensors(*call)
+    before, batch = _starts(program, data, state, origin), Batch.end_to_end(data.lengths)
+    rows = _engine().pool_tensors(program, data.rows, batch, before, pools, segments)
     return rows[0] if data.kind == SINGLE else rows
 
 
-def step(plan: Any, x: Any, state: Any, origin: str, n_features: int) -> tuple[Any, State]:
+def step(program: Any, x: Any, state: Any, origin: str, n_features: int) -> tuple[Any, State]:
     """One time step: x a number, (features,) or (batch, features)."""
     if x.ndim > 2 or (x.shape[-1] if x.ndim else 1) != n_features or 0 in x.shape:
         raise ValueError(
             f"x must be one time step, ({n_features},) or (batch, {n_features}), got shape "
             f"{tuple(x.shape)}"
         )
-    array = x.unsqueeze(1) if x.ndim == 2 else x.reshape(1, n_features)
-    data = read(array, plan.real, n_features, "the reservoir", "x", device=None)
-    z, after = last(plan, data, state, origin, return_state=True)
-    return z, after
+    rows = x.unsqueeze(1) if x.ndim == 2 else x.reshape(1, n_features)
+    data = read(rows, program.dtype, n_features, "the reservoir", "x", device=None)
+    return last(program, data, state, origin)

@@ -1,0 +1,47 @@
+"""What a layer is asked to do in one call, and what every packed layer can do."""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from paralesn.engines.base import Batch
+
+
+class Pass(NamedTuple):
+    """Series to take through one layer.
+
+    `batch` says where they begin in `source` and in `target`, and how many steps they go.
+    """
+
+    batch: Batch
+    source: np.ndarray  # (rows, columns)
+    column: int  # the layer reads the columns from here on
+    features: int  # as many of them
+    before: np.ndarray  # (B, N)
+    after: np.ndarray  # (B, N)
+    target: np.ndarray  # (rows, columns)
+    target_column: int  # the layer's states go to the columns from here on
+    every_step: bool  # otherwise only the last step is written, to the first row
+    mixed: bool  # otherwise states are raw
+
+
+class PackedLayer(Protocol):
+    """A layer laid out for its kernel."""
+
+    @property
+    def units(self) -> int:
+        """Number of units."""
+
+    @property
+    def column(self) -> int:
+        """Column of the output where its states begin."""
+
+    @property
+    def together(self) -> int:
+        """Number of series that are best run side by side."""
+
+    def run(self, work: Pass, block: int, workers: int) -> None:
+        """Advance all series of `work` and write their states.
+
+        A kernel may go from one group of units to the next after `block` steps.
+        """

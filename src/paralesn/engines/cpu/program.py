@@ -1,0 +1,114 @@
+"""Layers packed for their kernels, and how they hand blocks of states to each other."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paralesn.engines.base import Batch, Layer
+from paralesn.engines.cpu.diagonal_layer import pack_diagonal
+from paralesn.engines.cpu.layer_pass import PackedLayer, Pass
+from paralesn.engines.cpu.recurrent_layer import pack_recurrent
+from paralesn.layers.diagonal import DiagonalLayer
+from paralesn.runtime.buffers import empty
+
+_CACHED_BYTES = 1 << 19  # what a block of states may take to stay in a core's cache
+
+
+class Program(NamedTuple):
+    """Packed layers, and which of their states are wanted."""
+
+    layers: tuple[PackedLayer, ...]
+    drawn: tuple[Layer, ...]
+    concat: bool
+    mixing: bool
+    dtype: np.dtype
+    widest: int
+    block: int  # steps whose states of the widest layer stay in the cache
+
+
+def prepare(
+    layers: tuple[Layer, ...], concat: bool, mixing: bool, dtype: np.dtype, device: Any = None
+) -> Program:
+    """Pack layers for their kernels."""
+    packed: list[PackedLayer] = []
+    column = 0
+    for layer in layers:
+        if isinstance(layer, DiagonalLayer):
+            packed.append(pack_diagonal(layer, column, dtype))
+        else:
+            packed.append(pack_recurrent(layer, column, dtype))
+        column += layer.n_columns(mixing) if concat else 0
+    widest = max(layer.units for layer in packed)
+    block = min(max(_CACHED_BYTES // (widest * dtype.itemsize), 16), 4096)
+    return Program(tuple(packed), layers, concat, mixing, dtype, widest, block)
+
+
+class Buffer(NamedTuple):
+    """Room for a block of states that a layer hands upwards."""
+
+    states: np.ndarray  # (B * steps, widest layer)
+    rows: np.ndarray  # (B,): first row of each series
+
+
+def buffers(program: Program, count: int, steps: int, how_many: int) -> tuple[Buffer, ...]:
+    """Make buffers for `steps` steps of `count` series."""
+    rows = np.arange(count) * steps
+    shape = (count * steps, program.widest)
+    return tuple(Buffer(empty(shape, program.dtype), rows) for _ in range(how_many))
+
+
+class Block(NamedTuple):
+    """A block of steps of some series on its way up through the layers.
+
+    `batch` says where it begins in `source`, which the next layer reads from `column` on, and in
+    `out`, to which the wanted states go.
+    """
+
+    batch: Batch
+    source: np.ndarray
+    column: int
+    out: np.ndarray
+    last_only: bool
+
+    def read_from(self, source: np.ndarray, rows: np.ndarray, column: int) -> "Block":
+        """The same block for the layer above, which reads what was written to `source`."""
+        return Block(self.batch._replace(starts=rows), source, column, self.out, self.last_only)
+
+
+def advance_layer(
+    program: Program,
+    depth: int,
+    block: Block,
+    before: np.ndarray,
+    after: np.ndarray,
+    buffer: Buffer,
+    workers: int,
+) -> Block:
+    """Take a block through the layer at `depth`; return it as the next layer reads it.
+
+    Mixed states feed the next layer: they go to `buffer`, or straight to the output where they
+    belong there too.
+    """
+    layer, is_top = program.layers[depth], depth == len(program.layers) - 1
+    batch, last_only = block.batch, block.last_only
+    features = program.layers[depth - 1].units if depth else block.source.shape[1]
+    wanted = Pass(
+        batch, block.source, block.column, features, before, after, block.out, layer.column,
+        not last_only, program.mixing,
+    )  # fmt: skip
+    if is_top or (program.concat and program.mixing and not last_only):
+        layer.run(wanted, program.block, workers)
+        return block.read_from(block.out, batch.targets, layer.column)
+    handed = wanted._replace(
+        batch=batch._replace(targets=buffer.rows), target=buffer.states, target_column=0,
+        every_step=True, mixed=True,
+    )  # fmt: skip
+    layer.run(handed, program.block, workers)
+    if program.concat and program.mixing:
+        alive = batch.steps > 0
+        ends = buffer.states[(buffer.rows + batch.steps - 1)[alive], : layer.units]
+        columns = slice(layer.column, layer.column + layer.units)
+        block.out[batch.targets[alive], columns] = ends
+    elif program.concat:  # raw states besides the mixed ones: a second pass
+        layer.run(wanted, program.block, workers)
+    return block.read_from(buffer.states, buffer.rows, 0)
