@@ -89,21 +89,6 @@ def choice(name: str, value: Any, options: Iterable[str]) -> str:
     return value
 
 
-POOLS = ("last", "mean", "std", "max", "min", "ppv")
-
-
-def pools(value: Any, name: str = "pools") -> tuple[str, ...]:
-    """Names of statistics over time, each at most once."""
-    names = [value] if isinstance(value, str) else value
-    if not isinstance(names, Iterable) or not (names := list(names)):
-        raise fail(name, value, "a name or a sequence of names", TypeError)
-    for one in names:
-        choice(name, one, POOLS)
-    if len(set(names)) < len(names):
-        raise fail(name, value, "a sequence without repetitions")
-    return tuple(names)
-
-
 def dtype_name(dtype: Any) -> str:
     """Name of a dtype, or what came in its place."""
     try:

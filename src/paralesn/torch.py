@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from paralesn import checks
+from paralesn.engines.base import n_columns
 from paralesn.engines.torch import advance
 from paralesn.engines.torch.packed_layers import Diagonal
 from paralesn.layers.diagonal import DiagonalLayer
@@ -83,15 +84,12 @@ class ParalESNBlock(torch.nn.Module):
         self.features = reservoir.n_features_in_
         self.concat, self.mixing = bool(reservoir.concat), bool(reservoir.mixing)
         self.trainable = _names(trainable)
-        below, parts = self.features, []
+        below, layers = self.features, []
         for layer in reservoir.layers_:
-            parts.append(_Layer(layer, below, self.trainable, dtype, device))
+            layers.append(_Layer(layer, below, self.trainable, dtype, device))
             below = layer.units
-        self.layers = torch.nn.ModuleList(parts)
-        self.outputs = sum(
-            layer.units * (1 if self.mixing else layer.parts)
-            for layer in (reservoir.layers_ if self.concat else reservoir.layers_[-1:])
-        )
+        self.layers = torch.nn.ModuleList(layers)
+        self.outputs = n_columns(reservoir.layers_, self.concat, self.mixing)
 
     def forward(
         self,
@@ -136,8 +134,8 @@ class ParalESNBlock(torch.nn.Module):
             return z, advance.ends(states, before, None, 0)
         with torch.no_grad():
             z = torch.empty((*x.shape[:2], self.outputs), dtype=x.dtype, device=x.device)
-            alike = advance.Batch(x, None, np.arange(0))
-            return z, advance.run(layers, alike, before, self.concat, self.mixing, z)
+            group = advance.Group(x, None, np.arange(x.shape[0]))
+            return z, advance.run(layers, group, before, self.concat, self.mixing, z)
 
     def _each(self) -> "list[_Layer]":
         return list(self.layers)  # type: ignore[arg-type]
@@ -215,18 +213,19 @@ class _Layer(torch.nn.Module):
         device: Any,
     ) -> None:
         super().__init__()
-        self.parts, is_ring = layer.parts, layer.w_in.ndim == 1
+        self.is_complex, is_ring = layer.is_complex, layer.w_in.ndim == 1
 
         def planes(array: Any) -> np.ndarray:
             """Complex numbers as pairs of real ones."""
             array = np.ascontiguousarray(array)
-            return array[..., None].view(float) if layer.parts == 2 else array[..., None]
+            return array[..., None].view(float) if layer.is_complex else array[..., None]
 
         decay = -np.log(np.maximum(np.abs(layer.eigenvalues), _SMALLEST)) - _margin(dtype)
-        is_complex = layer.parts == 2
-        turn = np.angle(layer.eigenvalues) if is_complex else np.sign(layer.eigenvalues)
+        turn = np.angle(layer.eigenvalues) if layer.is_complex else np.sign(layer.eigenvalues)
         w_in, bias = layer.tau * layer.w_in, layer.tau * layer.bias
-        taps = planes(layer.mix_kernel).T * np.array([[1.0], [-1.0]])[: self.parts]
+        taps = (
+            planes(layer.mix_kernel).T * np.array([[1.0], [-1.0]])[: 2 if layer.is_complex else 1]
+        )
         dense = planes(w_in.T if not is_ring else w_in)
         values = {
             "log_decay": np.log(np.maximum(decay, _SMALLEST)),
@@ -240,27 +239,27 @@ class _Layer(torch.nn.Module):
                           strict=True))  # fmt: skip
         for name, value in values.items():
             tensor = torch.tensor(np.array(value), dtype=dtype, device=device)
-            is_sign = name == "turn" and not is_complex
+            is_sign = name == "turn" and not layer.is_complex
             if owners[name] in trainable and not is_sign:
                 self.register_parameter(name, torch.nn.Parameter(tensor))
             else:
                 self.register_buffer(name, tensor)
         ring = (np.arange(layer.units) - 1) % below
-        places = torch.from_numpy(ring).to(device) if is_ring else None
-        self.register_buffer("ring", places, persistent=False)
+        indices = torch.from_numpy(ring).to(device) if is_ring else None
+        self.register_buffer("ring", indices, persistent=False)
 
     def forward(self) -> Diagonal:
         """The layer as the engine wants it."""
         radius = torch.exp(-torch.exp(self.log_decay) - _margin(self.log_decay.dtype))
-        is_complex, is_ring = self.parts == 2, self.ring is not None
+        is_ring = self.ring is not None
         eigenvalues = radius * self.turn
-        if is_complex:
+        if self.is_complex:
             eigenvalues = torch.complex(
                 radius * torch.cos(self.turn), radius * torch.sin(self.turn)
             )
 
         def joined(planes: torch.Tensor) -> torch.Tensor:
-            return torch.view_as_complex(planes) if is_complex else planes[..., 0]
+            return torch.view_as_complex(planes) if self.is_complex else planes[..., 0]
 
         return Diagonal(
             eigenvalues=eigenvalues,
@@ -278,13 +277,13 @@ class _Layer(torch.nn.Module):
             layer = self()
             eigenvalues = layer.eigenvalues.cpu().numpy()
             taps = self.taps.double().cpu().numpy()
-            kernel = taps[0] - 1j * taps[1] if self.parts == 2 else taps[0]
-            w_in, bias = (part.detach().double().cpu().numpy() for part in (self.w_in, self.bias))
-        if self.parts == 2:
-            w_in, bias = (np.ascontiguousarray(part).view(complex) for part in (w_in, bias))
+            kernel = taps[0] - 1j * taps[1] if self.is_complex else taps[0]
+            w_in, bias = (t.detach().double().cpu().numpy() for t in (self.w_in, self.bias))
+        if self.is_complex:
+            w_in, bias = (np.ascontiguousarray(planes).view(complex) for planes in (w_in, bias))
         is_ring = self.ring is not None
         return DiagonalLayer(
-            eigenvalues=eigenvalues.astype(complex if self.parts == 2 else float),
+            eigenvalues=eigenvalues.astype(complex if self.is_complex else float),
             w_in=w_in[:, 0] if is_ring else w_in.T,
             bias=bias[:, 0] if is_ring else bias,
             tau=1.0,

@@ -108,9 +108,9 @@ def test_the_number_of_threads_does_not_change_a_bit(layers, shape, dtype, rng):
 @pytest.mark.parametrize("last", [False, True])
 def test_deep_runs_over_many_blocks(monkeypatch, n_jobs, concat, mixing, last, rng):
     """Blocks of 16 steps: layers hand over, overlap and leave off where they should."""
-    from paralesn.engines.cpu import diagonal_layer, packed
+    from paralesn.engines.cpu import diagonal_layer, program
 
-    monkeypatch.setattr(packed, "_CACHED_BYTES", 1)
+    monkeypatch.setattr(program, "_CACHED_BYTES", 1)
     monkeypatch.setattr(diagonal_layer, "_LEAST_WORK", 1)
     hyper = {"units": 150, "layers": 3, "concat": concat, "mixing": mixing, **LIVELY}
     reference = pe.ParalESN(engine="reference", **hyper)
@@ -126,6 +126,17 @@ def test_deep_runs_over_many_blocks(monkeypatch, n_jobs, concat, mixing, last, r
             states, after = res.run(X, start)
             assert largest_difference(states, expected) <= 1e-12
         assert largest_difference(list(after.layers), list(state.layers)) <= 1e-12
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3, 8])
+def test_a_deep_stream_keeps_the_states_of_series_that_ended(n_jobs, rng):
+    """Blocks after the end of all series of a task must hand their states on."""
+    X = [rng.normal(size=(n, 1)) for n in (7, 30, 1, 29, 12)]
+    _, expected = pe.ParalESN(units=20, layers=3, n_jobs=1, **LIVELY).run(X)
+    stream = pe.ParalESN(units=20, layers=3, n_jobs=n_jobs, **LIVELY).stream(X, block=9)
+    assert len(list(stream)) == 4
+    for h, end in zip(stream.state.layers, expected.layers, strict=True):
+        np.testing.assert_array_equal(h, end)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import paralesn as pe
-from paralesn.engines.cpu import packed
+from paralesn.engines.cpu import program
 
 ALL = ("last", "mean", "std", "max", "min", "ppv")
 LIVELY = {"bias_scale": 0.5, "mix_scale": 1.0, "mix_bias_scale": 0.3}
@@ -57,7 +57,7 @@ def test_blocks_threads_and_company_change_nothing(layers, dtype, monkeypatch, r
     np.testing.assert_array_equal(threaded.pool(X, ALL, 3), whole)
     for b, x in enumerate(X):
         np.testing.assert_array_equal(threaded.pool(x, ALL, 3), whole[b])
-    monkeypatch.setattr(packed, "_CACHED_BYTES", 16 * 70 * 8)
+    monkeypatch.setattr(program, "_CACHED_BYTES", 16 * 70 * 8)
     small = pe.ParalESN(units=70, layers=layers, dtype=dtype, n_jobs=2, **LIVELY)
     np.testing.assert_array_equal(small.pool(X, ALL, 3), whole)
 

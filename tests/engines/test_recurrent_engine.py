@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.linalg import hadamard
 
 import paralesn as pe
-from paralesn.engines.cpu import packed, recurrent_layer
+from paralesn.engines.cpu import program, recurrent_layer
 from paralesn.engines.cpu.kernels.hadamard import walsh_hadamard
 from paralesn.engines.cpu.kernels.product import add_products, pack_panels
 from paralesn.runtime.compiler import kernel
@@ -113,7 +113,7 @@ def test_threads_share_out_the_units_of_a_step(monkeypatch, kind, layers, rng):
 @pytest.mark.parametrize("kind", ["dense", "cycle"])
 @pytest.mark.parametrize("count", [1, 5])
 def test_deep_runs_over_many_blocks(monkeypatch, kind, count, rng):
-    monkeypatch.setattr(packed, "_CACHED_BYTES", 1)
+    monkeypatch.setattr(program, "_CACHED_BYTES", 1)
     X = rng.normal(size=(count, 300, 1))
     expected, state = make(kind, units=30, layers=3, concat=True, engine="reference").run(X)
     for n_jobs in (1, 2, 4):

@@ -132,8 +132,8 @@ def test_kernels_of_one_factory_have_names_of_their_own():
     """Code that different processes cached must not share symbols: calls would go astray."""
     from itertools import product
 
+    from paralesn.engines.cpu.closed_loop import loop_kernel
     from paralesn.engines.cpu.kernels.diagonal import layer_kernel
-    from paralesn.engines.cpu.loop import loop_kernel
 
     layers = [
         layer_kernel(*made)

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from paralesn import checks, scaling, series
+from paralesn.engines.base import check_pools
 from paralesn.persistence import register_estimator
 from paralesn.reservoirs.base import Reservoir
 from paralesn.reservoirs.paralesn import ParalESN
@@ -82,7 +83,7 @@ class PooledStates(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             arrays (time, features) or (time,), of equal length or not
         y : ignored
         """
-        pools = checks.pools(self.pool, "pool")
+        pools = check_pools(self.pool, "pool")
         segments = checks.integer("segments", self.segments, 1)
         checks.flag("standardize", self.standardize)
         reservoir = self._own_reservoir()
@@ -148,7 +149,7 @@ class PooledStates(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if not isinstance(self.reservoir_, Reservoir):
             raise TypeError("PooledStates must hold a reservoir")
         pools, segments = self._pooling
-        checks.pools(pools)
+        check_pools(pools)
         checks.integer("segments", segments, 1)
         scaling.check(self._scaling, self.reservoir_.n_features_in_)
 

@@ -49,7 +49,7 @@ def spectral_radius(operator: Operator) -> float:
 
 
 def is_stable(branch: Operator, recurrent: Operator, gain: float) -> tuple[bool, float]:
-    """Whether ``branch + gain recurrent`` certainly has a spectral radius below one, and the radius.
+    """Whether ``branch + gain recurrent`` has a spectral radius surely below one, and the radius.
 
     For structured operators the radius is an upper bound, so that large ones are never turned into
     matrices. A radius below one by no more than rounding error does not count as stable.

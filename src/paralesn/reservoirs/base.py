@@ -1,9 +1,7 @@
 """The reservoir contract: draw once from a seed, then run, stream, last, step, from any state."""
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from types import ModuleType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -11,28 +9,30 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from paralesn import checks, series
+from paralesn.engines.base import (
+    Batch,
+    Engine,
+    check_pools,
+    load_engine,
+    n_columns,
+    takes_tensors,
+)
+from paralesn.engines.torch import tensors
 from paralesn.layers.state import State, fingerprint, starts
-from paralesn.reservoirs import tensors
 from paralesn.reservoirs.state_stream import StateStream
 from paralesn.series import Series
 
-ENGINES = {
-    "auto": "cpu.engine",
-    "cpu": "cpu.engine",
-    "reference": "reference",
-    "torch": "torch.engine",
-}
 
-
-class _Plan(NamedTuple):
+class Plan(NamedTuple):
     """How the drawn layers are run as the parameters stand now."""
 
-    engine: ModuleType
+    engine: Engine
     program: Any
     real: np.dtype
     state: np.dtype
     widths: tuple[int, ...]
     outputs: int
+    takes_tensors: bool
 
 
 class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
@@ -107,8 +107,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     @property
     def n_features_out_(self) -> int:
         """Columns of the states, as concat and mixing stand now."""
-        seen = self.layers_ if self.concat else self.layers_[-1:]
-        return sum(layer.units * (1 if self.mixing else layer.parts) for layer in seen)
+        return n_columns(self.layers_, self.concat, self.mixing)
 
     @property
     def _n_features_out(self) -> int:
@@ -221,10 +220,11 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         data = self._read(X)
         if tensors.is_tensor(data.rows):
-            return tensors.last(self._plan(), data, state, self.fingerprint_, return_state)
-        plan, places, before = self._rows_each(data, state)
+            states, end = tensors.last(self.plan().program, data, state, self.fingerprint_)
+            return (states, end) if return_state else states
+        plan, batch, before = self._one_row_each(data, state)
         out = plan.engine.empty((data.lengths.size, plan.outputs), plan.real)
-        arguments, after = (plan.program, data.rows, places, before, out), None
+        arguments, after = (plan.program, data.rows, batch, before, out), None
         if return_state:
             after = plan.engine.run(*arguments, last_only=True, n_jobs=self.n_jobs)
         else:
@@ -262,7 +262,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         >>> pe.ParalESN(units=16).pool(X, ("mean", "std"), segments=4).shape
         (10, 128)
         """
-        names, segments = checks.pools(pools), checks.integer("segments", segments, 1)
+        names, segments = check_pools(pools), checks.integer("segments", segments, 1)
         if names == ("last",) and segments == 1:
             return self.last(X, state)
         data = self._read(X)
@@ -273,11 +273,12 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"{data.lengths[b]} steps in series {b}"
             )
         if tensors.is_tensor(data.rows):
-            return tensors.pool(self._plan(), data, state, self.fingerprint_, names, segments)
-        plan, places, before = self._rows_each(data, state)
+            call = (self.plan().program, data, state, self.fingerprint_, names, segments)
+            return tensors.pool(*call)
+        plan, batch, before = self._one_row_each(data, state)
         out = np.empty((data.lengths.size, segments * len(names) * plan.outputs), plan.real)
         plan.engine.pool(
-            plan.program, data.rows, places, before, out, names, segments, n_jobs=self.n_jobs
+            plan.program, data.rows, batch, before, out, names, segments, n_jobs=self.n_jobs
         )
         return out[0] if data.kind == series.SINGLE else out
 
@@ -307,9 +308,9 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         if not hasattr(self, "layers_"):
             self._ensure_drawn(series.features_of_step(x))
-        plan = self._plan()
-        if self.engine == "torch" and tensors.is_tensor(x):
-            return tensors.step(plan, x, state, self.fingerprint_, self.n_features_in_)
+        plan = self.plan()
+        if plan.takes_tensors and tensors.is_tensor(x):
+            return tensors.step(plan.program, x, state, self.fingerprint_, self.n_features_in_)
         rows, kind = series.one_step(x, plan.real, self.n_features_in_)
         z = np.empty((rows.shape[0], plan.outputs), plan.real)
         before = self._start(plan, state, rows.shape[0], kind)
@@ -330,22 +331,24 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         name = checks.dtype_name(self.dtype)
         return np.dtype(checks.choice("dtype", name, ("float32", "float64")))
 
-    def _plan(self) -> _Plan:
+    def plan(self) -> Plan:
+        """How the layers are run as the parameters stand now: engine, program, dtypes, shapes."""
         key = (self.engine, self.device, self.dtype, self.concat, self.mixing, self.n_jobs)
         plan = self._plans.get(key)
         if plan is None:
             self._check_hyperparameters()
             real = self.real_dtype
             self._check_precision(real)
-            engine = importlib.import_module(f"paralesn.engines.{ENGINES[self.engine]}")
-            where = {} if self.device is None else {"device": self.device}
-            plan = self._plans[key] = _Plan(
+            engine = load_engine(self.engine)
+            wanted = (self.layers_, self.concat, self.mixing, real, self.device)
+            plan = self._plans[key] = Plan(
                 engine=engine,
-                program=engine.prepare(self.layers_, self.concat, self.mixing, real, **where),
+                program=engine.prepare(*wanted),
                 real=real,
-                state=np.result_type(real, 1j if self.layers_[0].parts == 2 else 1.0),
+                state=np.result_type(real, 1j if self.layers_[0].is_complex else 1.0),
                 widths=tuple(layer.units for layer in self.layers_),
                 outputs=self.n_features_out_,
+                takes_tensors=takes_tensors(self.engine),
             )
         return plan
 
@@ -358,35 +361,33 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if isinstance(X, Series):
             return X.require(self.real_dtype, n_features, type(self).__name__)
         call = (self.real_dtype, n_features, type(self).__name__, "X", first_step, allow_ended)
-        if self.engine == "torch" and tensors.are_tensors(X):
+        if takes_tensors(self.engine) and tensors.are_tensors(X):
             return tensors.read(X, *call, device=self.device)
         return series.read(X, *call)
 
     def _numeric(self) -> Any:
-        return tensors.kept if self.engine == "torch" else series.numeric
+        return tensors.tensor_or_numeric if takes_tensors(self.engine) else series.numeric
 
     def _run(self, data: Series, state: State | Sequence[np.ndarray] | None) -> tuple[Any, State]:
-        plan = self._plan()
+        plan = self.plan()
         if tensors.is_tensor(data.rows):
-            return tensors.run(plan, data, state, self.fingerprint_)
+            return tensors.run(plan.program, data, state, self.fingerprint_)
         before = self._start(plan, state, data.lengths.size, data.kind)
         out = plan.engine.empty((data.rows.shape[0], plan.outputs), plan.real)
-        first = data.starts()
-        places = np.stack([first, first, data.lengths])
-        after = plan.engine.run(plan.program, data.rows, places, before, out, n_jobs=self.n_jobs)
+        batch = Batch.end_to_end(data.lengths)
+        after = plan.engine.run(plan.program, data.rows, batch, before, out, n_jobs=self.n_jobs)
         return data.split(out), self._state(after, data.kind)
 
-    def _rows_each(
+    def _one_row_each(
         self, data: Series, state: State | Sequence[np.ndarray] | None
-    ) -> tuple[_Plan, np.ndarray, tuple[np.ndarray, ...]]:
+    ) -> tuple[Plan, Batch, tuple[np.ndarray, ...]]:
         """What an engine needs to write one row for each series."""
-        plan, count = self._plan(), data.lengths.size
-        places = np.stack([data.starts(), np.arange(count), data.lengths])
-        return plan, places, self._start(plan, state, count, data.kind)
+        plan, batch = self.plan(), Batch.one_row_each(data.lengths)
+        return plan, batch, self._start(plan, state, batch.size, data.kind)
 
     def _start(
         self,
-        plan: _Plan,
+        plan: Plan,
         state: State | Sequence[np.ndarray] | None,
         count: int,
         kind: str,
@@ -405,7 +406,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         difference: bool,
     ) -> np.ndarray:
         """Feed predictions of a linear readout back: inputs (steps, batch, F), see the engines."""
-        plan = self._plan()
+        plan = self.plan()
         before = self._start(plan, state, inputs.shape[1], series.BATCH)
         call = (plan.program, inputs.astype(plan.real), before, weights, intercept, difference)
         return np.asarray(plan.engine.loop(*call, n_jobs=self.n_jobs))

@@ -1,8 +1,9 @@
-"""Random operators: matrices of a given spectral radius, orthogonal ones."""
+"""Random arrays: diagonal layers, matrices of a given spectral radius, orthogonal operators."""
 
 import numpy as np
 from scipy.linalg import qr
 
+from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.layers.operators import Cycle, Dense, Hadamard, Identity, Operator, Sparse, padded
 from paralesn.layers.spectrum import spectral_radius
 from paralesn.runtime.blas import single_threaded_blas
@@ -49,3 +50,52 @@ def draw_hadamard(rng: np.random.Generator, units: int, scale: float) -> Hadamar
     """Random signs for a structured matrix."""
     signs = rng.integers(0, 2, (3, padded(units)), np.int8) * 2 - 1
     return Hadamard(units, scale, signs)
+
+
+def draw_diagonal_layer(
+    rng: np.random.Generator,
+    width: int,
+    weights: tuple[int, ...],
+    *,
+    real: bool,
+    rho: tuple[float, float],
+    theta: tuple[float, float],
+    phases: str,
+    tau: float,
+    input_scale: float,
+    bias_scale: float,
+    mix_scale: float,
+    mix_bias_scale: float,
+    mix_size: int,
+    tokens: bool = False,
+) -> DiagonalLayer:
+    """Draw a diagonal layer of `width` units whose input weights have the shape `weights`.
+
+    Each quantity has a random stream of its own, so that changing one hyperparameter leaves the
+    others' draws as they were.
+    """
+    entropy = [int(word) for word in rng.integers(0, 2**32, size=4)]
+    streams = map(np.random.default_rng, np.random.SeedSequence(entropy).spawn(6))
+    radii, angles, inputs, biases, kernels, mix_biases = streams
+
+    def symmetric(stream: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        values = stream.uniform(-1.0, 1.0, shape)
+        return values if real else values + 1j * stream.uniform(-1.0, 1.0, shape)
+
+    radius = radii.uniform(rho[0], rho[1], width)
+    if real:
+        spectrum = radius * np.where(angles.random(width) < 0.5, -1.0, 1.0)
+    else:
+        spread = np.arange(width) / width if phases == "even" else angles.random(width)
+        spectrum = radius * np.exp(1j * (theta[0] + (theta[1] - theta[0]) * spread))
+    eigenvalues = (1.0 - tau) + tau * spectrum
+    scale = input_scale * np.sqrt(np.maximum(0.0, 1.0 - np.abs(eigenvalues) ** 2))
+    return DiagonalLayer(
+        eigenvalues=eigenvalues,
+        w_in=symmetric(inputs, weights) * scale.reshape(-1, *[1] * (len(weights) - 1)),
+        bias=bias_scale * symmetric(biases, (width,)),
+        tau=float(tau),
+        mix_kernel=mix_scale * symmetric(kernels, (mix_size,)),
+        mix_bias=mix_bias_scale * symmetric(mix_biases, (1,))[0],
+        tokens=tokens,
+    )

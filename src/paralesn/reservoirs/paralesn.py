@@ -7,18 +7,15 @@ from typing import Any, Self
 import numpy as np
 
 from paralesn import checks
-from paralesn.layers.diagonal import (
-    OF_A_LAYER,
-    DiagonalLayer,
-    check_hyperparameters,
-    checked,
-    draw_layer,
-)
+from paralesn.layers.diagonal import LONGEST_KERNEL, DiagonalLayer, check_diagonal_layers
 from paralesn.layers.state import State
 from paralesn.persistence import register
 from paralesn.reservoirs import tokens
+from paralesn.reservoirs.drawing import draw_diagonal_layer
 from paralesn.reservoirs.stacked import Stacked
 from paralesn.series import Series
+
+PHASES = ("random", "even")
 
 
 @register
@@ -113,9 +110,12 @@ class ParalESN(Stacked):
     10240
     """
 
-    OF_A_LAYER = OF_A_LAYER
+    OF_A_LAYER = (
+        "rho", "theta", "phases", "tau", "input_scale", "bias_scale", "mix_scale",
+        "mix_bias_scale", "mix_size",
+    )  # fmt: skip
     FLAGS = ("concat", "real", "mixing")
-    _checked = staticmethod(checked)
+    _checked = staticmethod(check_diagonal_layers)
 
     def __init__(
         self,
@@ -171,7 +171,13 @@ class ParalESN(Stacked):
             raise checks.fail("vocabulary", size, f"{expected}, as given to from_layers")
 
     def _check_layer(self, hyper: Mapping[str, Any], prefix: str) -> None:
-        check_hyperparameters(hyper, prefix)
+        checks.interval(f"{prefix}rho", hyper["rho"], least=0.0, most=1.0, open_right=True)
+        checks.interval(f"{prefix}theta", hyper["theta"])
+        checks.choice(f"{prefix}phases", hyper["phases"], PHASES)
+        checks.number(f"{prefix}tau", hyper["tau"], 0.0, 1.0, open_left=True)
+        for name in ("input_scale", "bias_scale", "mix_scale", "mix_bias_scale"):
+            checks.number(prefix + name, hyper[name], 0.0)
+        checks.integer(f"{prefix}mix_size", hyper["mix_size"], 1, LONGEST_KERNEL)
 
     def _draw_layer(
         self,
@@ -183,7 +189,7 @@ class ParalESN(Stacked):
     ) -> DiagonalLayer:
         shape = (width, self.vocabulary or below) if is_first else (width,)
         is_read = is_first and self.vocabulary is not None
-        return draw_layer(rng, width, shape, real=self.real, tokens=is_read, **hyper)
+        return draw_diagonal_layer(rng, width, shape, real=self.real, tokens=is_read, **hyper)
 
     # -- tokens ----------------------------------------------------------------------------------
 
@@ -227,7 +233,7 @@ class ParalESN(Stacked):
     def _said_of(layers: tuple[DiagonalLayer, ...]) -> dict[str, Any]:
         first = layers[0]
         size = first.w_in.shape[1] if first.tokens else None
-        return {"real": first.parts == 1, "vocabulary": size}
+        return {"real": not first.is_complex, "vocabulary": size}
 
     @classmethod
     def from_layers(

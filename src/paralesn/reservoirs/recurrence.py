@@ -8,7 +8,7 @@ import numpy as np
 
 from paralesn import checks
 from paralesn.layers.operators import Operator
-from paralesn.layers.recurrent import RecurrentLayer, checked
+from paralesn.layers.recurrent import RecurrentLayer, check_recurrent_layers
 from paralesn.layers.spectrum import is_stable
 from paralesn.reservoirs.stacked import Stacked
 
@@ -19,7 +19,7 @@ class Recurrent(Stacked):
     FLAGS = ("concat", "linear")
     linear: bool
     mixing = True  # their states are what they are: there is nothing to mix
-    _checked = staticmethod(checked)
+    _checked = staticmethod(check_recurrent_layers)
 
     def _draw_layer(
         self,

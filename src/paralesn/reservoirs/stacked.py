@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from paralesn import checks
+from paralesn.engines.base import engine_names, has_devices
 from paralesn.persistence import register
-from paralesn.reservoirs.base import ENGINES, Reservoir
+from paralesn.reservoirs.base import Reservoir
 
 
 @register
@@ -69,8 +70,8 @@ class Stacked(Reservoir):
             checks.flag(name, getattr(self, name))
         if self.concat and self.units < self.layers:
             raise checks.fail("units", self.units, f"at least layers ({self.layers}) with concat")
-        checks.choice("engine", self.engine, ENGINES)
-        if self.device is not None and self.engine != "torch":
+        checks.choice("engine", self.engine, engine_names())
+        if self.device is not None and not has_devices(self.engine):
             raise checks.fail("device", self.device, f"None with engine={self.engine!r}")
         checks.jobs(self.n_jobs)
         _ = self.real_dtype  # refuses other types
@@ -99,7 +100,7 @@ class Stacked(Reservoir):
     def _draw(self, n_features: int, rng: np.random.Generator) -> tuple[Any, ...]:
         given = self._given()
         if given is not None:
-            features = _reads(given[0])
+            features = given[0].n_inputs
             if features != n_features:
                 raise ValueError(
                     f"X has {n_features} features, but {type(self).__name__} is expecting "
@@ -134,7 +135,7 @@ class Stacked(Reservoir):
         if drawn.given:
             self._given_layers = layers
         self._check_hyperparameters()
-        self.layers_, self.n_features_in_ = layers, _reads(layers[0])
+        self.layers_, self.n_features_in_ = layers, layers[0].n_inputs
         if drawn.feature_names is not None:
             if np.shape(drawn.feature_names) != (self.n_features_in_,):
                 raise checks.fail(
@@ -159,7 +160,7 @@ class Stacked(Reservoir):
         )
         made._given_layers = checked
         made._check_hyperparameters()
-        made._draw_for(_reads(checked[0]))
+        made._draw_for(checked[0].n_inputs)
         return made
 
     def _given(self) -> tuple[Any, ...] | None:
@@ -182,8 +183,3 @@ class Stacked(Reservoir):
         if given is not None:
             fresh._given_layers = given
         return fresh
-
-
-def _reads(first: Any) -> int:
-    """Features of a time step that a first layer reads: of tokens, one."""
-    return 1 if getattr(first, "tokens", False) else int(first.w_in.shape[1])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from paralesn import checks
-from paralesn.reservoirs import tensors
+from paralesn.engines.torch import tensors
 from paralesn.series import BATCH, RAGGED, Series
 
 PADDING = -1  # what may fill a batch up after the end of a series

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eig, eigvals, eigvalsh, matrix_balance
 
+from paralesn.engines.base import Layer
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.layers.operators import Cycle, Dense, Hadamard, Identity, Operator, Sparse, padded
 from paralesn.layers.recurrent import RecurrentLayer
 from paralesn.layers.spectrum import spectral_radius
-
-Layer = DiagonalLayer | RecurrentLayer
 
 _DENSE = 4096  # units up to which a structured operator is written out as a matrix
 _SCALED = 1024  # units up to which other norms than the Euclidean are tried

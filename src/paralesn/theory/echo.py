@@ -8,11 +8,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from paralesn import checks
+from paralesn.engines.base import Layer
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.layers.operators import check_operator
 from paralesn.layers.recurrent import RecurrentLayer
 from paralesn.reservoirs.base import Reservoir
-from paralesn.theory.contraction import Layer, contraction, radius
+from paralesn.theory.contraction import contraction, radius
 
 _MARGIN = 1e-9  # a radius this close above 1 may be a rounded 1, which proves nothing
 _WORDS = {True: "holds", False: "does not hold", None: "undecided"}

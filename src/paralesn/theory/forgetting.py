@@ -8,11 +8,12 @@ import numpy as np
 from sklearn.base import clone
 
 from paralesn import checks
+from paralesn.engines.base import Layer, n_columns
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.reservoirs.base import Reservoir
 from paralesn.reservoirs.esn import ESN
 from paralesn.reservoirs.paralesn import ParalESN
-from paralesn.theory.contraction import Layer, contraction, input_norm, mixing_norm
+from paralesn.theory.contraction import contraction, input_norm, mixing_norm
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -109,7 +110,7 @@ def forgetting_curve(
     raw, layers = _raw(reservoir), reservoir.layers_
     starts = [_start(rng, layer, trajectories, scale) for layer in layers]
     batch = np.broadcast_to(series, (trajectories, *series.shape))
-    columns = sum(layer.units * layer.parts for layer in layers)
+    columns = n_columns(layers, concat=True, mixing=False)
     block = max(1, _ENTRIES // (columns * trajectories))
     measured = [
         np.stack([_spread(part) for part in _split(states, layers)], axis=-1)
@@ -133,13 +134,13 @@ def _raw(reservoir: Any) -> Any:
 
 def _start(rng: np.random.Generator, layer: Layer, count: int, scale: float) -> np.ndarray:
     """Random states (count, units)."""
-    parts = rng.uniform(-scale, scale, (layer.parts, count, layer.units))
-    return parts[0] + 1j * parts[1] if layer.parts == 2 else parts[0]
+    planes = rng.uniform(-scale, scale, (2 if layer.is_complex else 1, count, layer.units))
+    return planes[0] + 1j * planes[1] if layer.is_complex else planes[0]
 
 
 def _split(states: np.ndarray, layers: tuple[Layer, ...]) -> list[np.ndarray]:
     """States (K, T, columns) layer by layer."""
-    widths = [layer.units * layer.parts for layer in layers]
+    widths = [layer.n_columns(mixing=False) for layer in layers]
     return np.split(states, np.cumsum(widths)[:-1], axis=-1)
 
 

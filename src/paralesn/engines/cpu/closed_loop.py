@@ -53,11 +53,11 @@ class _Layer(NamedTuple):
 
 
 class _Columns(NamedTuple):
-    """Columns of an array (B, ...), from `first` on, `count` of them."""
+    """Columns of an array (B, columns): `width` of them from `first` on."""
 
     array: np.ndarray
     first: int
-    count: int
+    width: int
 
 
 def can_run(program: Program) -> bool:
@@ -148,13 +148,13 @@ def loop_kernel(first_layer: Any, later_layers: Any) -> Any:
         count, slices = rows.shape[0], layer.packed.shape[0]
         if depth == 0:
             first_layer(
-                source.array, rows, source.first, source.count, ones, before, after, target.array,
+                source.array, rows, source.first, source.width, ones, before, after, target.array,
                 rows, target.first, layer.packed, layer.taps, layer.mix_bias, layer.left, yes, one,
                 zero, count, zero, slices,
             )  # fmt: skip
         elif later_layers is not None:
             later_layers(
-                source.array, rows, source.first, source.count, ones, before, after, target.array,
+                source.array, rows, source.first, source.width, ones, before, after, target.array,
                 rows, target.first, layer.packed, layer.taps, layer.mix_bias, layer.left, yes, one,
                 zero, count, zero, slices,
             )  # fmt: skip

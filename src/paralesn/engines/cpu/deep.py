@@ -67,6 +67,9 @@ def run(
 ) -> None:
     """Take all series through all layers."""
     count, longest = batch.size, batch.longest
+    ended = batch.steps == 0  # where all series of a task have ended, no block hands states on
+    for before, end in zip(state, after, strict=True):
+        end[ended] = before[ended]
     if workers > 1 and count < workers:
         depth = len(program.layers)
         # Larger blocks than fit a cache make the threads meet less often; enough of them keep
@@ -80,9 +83,9 @@ def run(
 
     def work(first: int) -> None:
         series = slice(first, first + size)
-        before, result = tuple(h[series] for h in state), tuple(h[series] for h in after)
-        spare = tuple([np.empty_like(h) for h in before])
-        job = Job(x, batch.part(series), before, result, spare, out, last_only, block)
+        start, result = tuple(h[series] for h in state), tuple(h[series] for h in after)
+        spare = tuple([np.empty_like(h) for h in start])
+        job = Job(x, batch.part(series), start, result, spare, out, last_only, block)
         for _ in advance_blocks(program, job):
             pass
 

@@ -54,9 +54,9 @@ def last(
     A single diagonal layer is linear up to its mixing, so the last states of many series are a
     matrix product; not those of tokens, whose one-hot rows it would have to hold.
     """
-    layer = program.drawn[0]
-    is_linear = len(program.drawn) == 1 and isinstance(layer, DiagonalLayer) and not layer.tokens
-    if is_linear and batch.size >= response.LEAST_SERIES:
+    layer, is_single = program.drawn[0], len(program.drawn) == 1
+    many = batch.size >= response.LEAST_SERIES
+    if is_single and many and isinstance(layer, DiagonalLayer) and not layer.tokens:
         workers = threads.count(n_jobs)
         response.last(layer, x, batch, state[0], out, program.mixing, workers)
     else:

@@ -99,7 +99,9 @@ def _views(layer: DiagonalLayer, columns: int, mixing: bool, widest: int) -> lis
             ]
             seen = np.repeat(taps.astype(complex)[:, None], stop - first, axis=1)
             offset = part * units
-            views.append(_Outputs(offset + first, offset + stop, eigenvalues, seen, seen_units, pad))
+            views.append(
+                _Outputs(offset + first, offset + stop, eigenvalues, seen, seen_units, pad)
+            )
     return views
 
 

@@ -32,7 +32,7 @@ class Layer(Protocol):
         """The last of these states, (B, N)."""
 
     def mixed(self, h: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-        """What the next layer and the readout read of states h (…, N), written to `out` if given."""
+        """What is read of states h (…, N) by the next layer and the readout; `out` may take it."""
 
 
 class Diagonal(NamedTuple):

@@ -1,6 +1,6 @@
 """The fused kernel of recurrent layers: h = branch h + gain f(recurrent h + W_in x + b).
 
-Several series are advanced together, so that a matrix is read once for all of them. Series are sorted
+Several series are advanced together, so that a matrix is read once for all. Series are sorted
 by length: those still running are the first ones. Sums are added up in an order that depends on
 nothing but the layer, so neither the other series nor the threads change a bit.
 """

@@ -30,7 +30,7 @@ def test_equals_the_reference(
     hyper = {"units": max(units, layers), "layers": layers, "concat": concat, "mixing": mixing}
     features = outputs + known
     plans = [
-        pe.ParalESN(**hyper, **LIVELY, engine=engine).fit(np.zeros((2, features)))._plan()
+        pe.ParalESN(**hyper, **LIVELY, engine=engine).fit(np.zeros((2, features))).plan()
         for engine in ("cpu", "reference")
     ]
     state = tuple(rng.normal(size=(batch, n)) * (1 + 1j) for n in plans[0].widths)
@@ -71,7 +71,7 @@ def test_layers_of_different_kinds(rng):
     layers = [drawn[0], dense, drawn[2]]
     results = []
     for engine in ("cpu", "reference"):
-        plan = pe.ParalESN.from_layers(layers, engine=engine)._plan()
+        plan = pe.ParalESN.from_layers(layers, engine=engine).plan()
         state = tuple(np.zeros((2, 12), complex) for _ in layers)
         weights = np.linspace(-1, 1, 12)[None] / 10
         results.append(
@@ -89,11 +89,11 @@ def test_compiled_code_is_found_again_by_another_process(tmp_path):
 
     program = """
 import numpy as np, paralesn as pe
-from paralesn.engines.cpu.loop import loop_kernel
+from paralesn.engines.cpu.closed_loop import loop_kernel
 res = pe.ParalESN(units=8).fit(np.zeros((2, 1)))
 state = pe.State(tuple(np.zeros((1, 8), complex) for _ in res.layers_), res.fingerprint_)
 res.close_loop(np.zeros((2, 1, 1)), state, np.zeros((1, 8)), np.zeros(1), False)
-layer = res._plan().program.layers[0]
+layer = res.plan().program.layers[0]
 print(sum(loop_kernel(layer.kernel, None).stats.cache_hits.values()))
 """
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
