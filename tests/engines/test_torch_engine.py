@@ -272,10 +272,7 @@ def test_wrong_devices_and_states():
 def test_without_pytorch_the_error_says_what_to_install():
     code = (
         "import sys\n"
-        "class Absent:\n"
-        "    def find_spec(self, name, *_):\n"
-        "        if name == 'torch': raise ModuleNotFoundError(name)\n"
-        "sys.meta_path.insert(0, Absent())\n"
+        "sys.modules['torch'] = None\n"
         "import paralesn as pe\n"
         "try: pe.ParalESN(engine='torch').run([0.0])\n"
         "except ModuleNotFoundError as error: print(error)"
