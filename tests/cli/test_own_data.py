@@ -1,6 +1,7 @@
 """The command line on data that people bring."""
 
 import json
+import sys
 import time
 
 import numpy as np
@@ -141,9 +142,7 @@ def test_numbers_too_large_to_learn_from_are_no_traceback(tmp_path):
 
 
 def test_without_pandas_it_is_said_what_to_install(data, monkeypatch):
-    import importlib.util
-
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "pandas", None)
     done = call("forecast", data, "--target", "load", code=1)
     assert "pip install 'paralesn[tables]'" in done.stderr
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from paralesn.tables.cases import Columns, as_classes, read_cases
+from paralesn.tables.cases import CaseColumns, as_classes, read_cases
 from paralesn.tables.reader import TableError
 
 
@@ -26,7 +26,7 @@ def test_a_long_table(write):
 
 def test_channels_and_lengths(write):
     text = "id,t,x,y\n1,2020-01-01,1,2\n1,2020-01-02,3,4\n2,2020-01-01,5,6\n"
-    found = read_cases(write(text), Columns("id", "t", ("x", "y")))
+    found = read_cases(write(text), CaseColumns("id", "t", ("x", "y")))
     assert found.labels is None
     assert [one.tolist() for one in found.series] == [[[1, 2], [3, 4]], [[5, 6]]]
 
@@ -43,12 +43,12 @@ def test_archive_files(write):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("case,when,value\n1,1,1\n", r"no column 'time' \(--time\); its columns: case, when, value"),
+        ("case,when,value\n1,1,1\n", r"no column 'time' \(`time`\); its columns: case, when, value"),
         ("case,time,value,label\n1,1,1,a\n1,2,1,b\n", "line 3: the label .* is 'b', expected one"),
         ("case,time,value,label\n1,1,1,a\n1,2,1,\n", "line 3: the label .* is missing"),
         ("case,time,value\n1,1,1\n1,1,2\n", "line 3: case '1' has this time already"),
         ("case,time,value\n1,1,1\n,2,2\n", r"line 3: the case \('case'\) is missing"),
-        ("case,time,value\n1,1,1\n1,2,\n", "1 of 1 cases have missing .* --missing interpolate"),
+        ("case,time,value\n1,1,1\n1,2,\n", "1 of 1 cases have missing .*; `missing='interpolate'` fills"),
         ("case,time,value\n1,1,x\n", "line 2: column 'value' is 'x'"),
     ],
 )  # fmt: skip

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from paralesn.tables.clock import Clock, clock_of, written
-from paralesn.tables.observations import Choices, read_series
+from paralesn.tables.cleaning import Cleaning
+from paralesn.tables.clock import Clock, clock_of, format_times
+from paralesn.tables.observations import read_observations
 from paralesn.tables.reader import TableError, column_names, read_table
 
 
@@ -39,10 +40,10 @@ def hours(count, start="2020-01-01"):
     ],
 )
 def test_csv_as_it_comes(write, text):
-    found = read_series(write(text), ["load"], time="time")
+    found = read_observations(write(text), ["load"], time="time")
     assert found.y.tolist() == [[1.5], [2.0], [-30.0]]
-    assert written(found.times) == ["2020-01-01", "2020-01-02", "2020-01-03"]
-    assert written(found.ahead(2)) == ["2020-01-04", "2020-01-05"]
+    assert format_times(found.times) == ["2020-01-01", "2020-01-02", "2020-01-03"]
+    assert format_times(found.ahead(2)) == ["2020-01-04", "2020-01-05"]
 
 
 def test_compressed_files(tmp_path):
@@ -59,7 +60,7 @@ def test_parquet_gives_what_csv_gives(tmp_path, rng):
         tmp_path / "data.parquet"
     )  # an index is a column like others
     csv, parquet = (
-        read_series(tmp_path / name, ["load"], ["n"]) for name in ("data.csv", "data.parquet")
+        read_observations(tmp_path / name, ["load"], ["n"]) for name in ("data.csv", "data.parquet")
     )
     np.testing.assert_array_equal(csv.values, parquet.values)
     np.testing.assert_array_equal(csv.times, parquet.times)
@@ -73,7 +74,7 @@ def test_parquet_gives_what_csv_gives(tmp_path, rng):
         ("", "is empty"),
         ("date,load\n", "has a header (date, load) and no rows"),
         ("1,2\n3,4\n", "begins with numbers (1,2)"),
-        ("date,OT\n2020-01-01,3\n", "no column 'load' (--target); its columns: date, OT"),
+        ("date,OT\n2020-01-01,3\n", "no column 'load' (`targets`); its columns: date, OT"),
         ("load,load\n1,2\n", "2 columns named 'load'"),
         ("date,load\n2020-01-01,1\n\n2020-01-02,low\n", "line 4: column 'load' is 'low'"),
         ('date,load\n2020-01-01,"1,5"\n', "is '1,5', expected a number; a comma is not read"),
@@ -90,34 +91,34 @@ def test_parquet_gives_what_csv_gives(tmp_path, rng):
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_its_place(write, text, words):
     with pytest.raises(TableError) as error:
-        read_series(write(text), ["load"])
+        read_observations(write(text), ["load"])
     assert words in str(error.value)
 
 
 def test_other_encodings_are_refused(write):
     with pytest.raises(TableError, match="UTF-8"):
-        read_series(write("datum,größe\n1,2\n", encoding="latin-1"), ["größe"])
+        read_observations(write("datum,größe\n1,2\n", encoding="latin-1"), ["größe"])
     path = write("a,load\nß,2\n", encoding="latin-1")
     with pytest.raises(TableError, match="cannot be read"):
         read_table(path)
 
 
 def test_the_target_may_be_left_out_where_it_is_clear(write):
-    found = read_series(write("date,what,load\n2020-01-01,x,1\n2020-01-02,y,2\n"))
+    found = read_observations(write("date,what,load\n2020-01-01,x,1\n2020-01-02,y,2\n"))
     assert (found.targets, found.time) == (("load",), "date")
     with pytest.raises(TableError, match="one of: a, b"):
-        read_series(write("a,b\n1,2\n"))
+        read_observations(write("a,b\n1,2\n"))
     with pytest.raises(TableError, match="given twice"):
-        read_series(write("a,b\n1,2\n"), ["a"], ["a"])
+        read_observations(write("a,b\n1,2\n"), ["a"], ["a"])
 
 
 def test_columns_that_nobody_asks_for_may_have_any_name(write):
-    found = read_series(write(",,load,x,x\n0,1,2,3,4\n5,6,7,8,9\n"), time=None)
+    found = read_observations(write(",,load,x,x\n0,1,2,3,4\n5,6,7,8,9\n"), time=None)
     assert (found.targets, found.y.ravel().tolist()) == (("load",), [2, 7])
 
 
 def test_truth_values_are_numbers(write):
-    found = read_series(write("a,b\n1,True\n2,False\n"), ["a"], ["b"])
+    found = read_observations(write("a,b\n1,True\n2,False\n"), ["a"], ["b"])
     assert found.X.tolist() == [[1.0], [0.0]]
 
 
@@ -125,36 +126,36 @@ def test_truth_values_are_numbers(write):
 
 
 def test_rows_are_sorted_and_that_is_said(write):
-    found = read_series(write("t,a\n2020-01-03,3\n2020-01-01,1\n2020-01-02,2\n"), ["a"])
+    found = read_observations(write("t,a\n2020-01-03,3\n2020-01-01,1\n2020-01-02,2\n"), ["a"])
     assert found.y.ravel().tolist() == [1, 2, 3]
     assert any("2 rows came after a later one" in note for note in found.notes)
 
 
 def test_duplicates(write):
     same = write("t,a\n2020-01-01,1\n2020-01-02,2\n2020-01-02,2\n", "same.csv")
-    found = read_series(same, ["a"])
+    found = read_observations(same, ["a"])
     assert found.y.ravel().tolist() == [1, 2]
     assert any("identical rows dropped" in note for note in found.notes)
     other = write("t,a\n2020-01-01,1\n2020-01-02,2\n2020-01-02,4\n2020-01-03,5\n", "other.csv")
     with pytest.raises(
         TableError, match=r"other values: 1, the first 2020-01-02, other.csv, line 4"
     ):
-        read_series(other, ["a"])
+        read_observations(other, ["a"])
     for kind, value in (("first", 2), ("last", 4), ("mean", 3)):
-        found = read_series(other, ["a"], choices=Choices(duplicates=kind))
+        found = read_observations(other, ["a"], cleaning=Cleaning(duplicates=kind))
         assert found.y.ravel().tolist() == [1, value, 5]
 
 
 def test_gaps_are_reported_or_filled(write):
     times = [f"2020-01-01 {h:02}:00" for h in range(24) if h not in (5, 6, 9)]
     path = write("t,a\n" + "".join(f"{t},{int(t[11:13])}\n" for t in times))
-    kept = read_series(path, ["a"])
+    kept = read_observations(path, ["a"])
     assert kept.rows == 21
     (note,) = [note for note in kept.notes if "gap" in note]
     assert (
         "2 gaps, 3 rows missing (every hour), first 2020-01-01 04:00:00 to 2020-01-01 07:00" in note
     )
-    filled = read_series(path, ["a"], choices=Choices(gaps="fill"))
+    filled = read_observations(path, ["a"], cleaning=Cleaning(gaps="fill"))
     assert filled.y.ravel().tolist() == list(range(24))
     np.testing.assert_array_equal(filled.times, hours(24))
 
@@ -162,46 +163,46 @@ def test_gaps_are_reported_or_filled(write):
 def test_missing_values_need_a_decision(write):
     path = write("t,a,b\n2020-01-01,1,\n2020-01-02,,7\n2020-01-03,NA,8\n2020-01-04,4,9\n")
     with pytest.raises(TableError) as error:
-        read_series(path, ["a"])
-    assert str(error.value).startswith("2 values of 'a' missing, the first in line 3; --missing")
-    found = read_series(path, ["a"], choices=Choices(missing="interpolate"))
+        read_observations(path, ["a"])
+    assert str(error.value).startswith("2 values of 'a' missing, the first in line 3; `missing=")
+    found = read_observations(path, ["a"], cleaning=Cleaning(missing="interpolate"))
     assert found.y.ravel().tolist() == [1, 2, 3, 4]
     assert any("at most 2 in a row" in note for note in found.notes)
     with pytest.raises(TableError, match=r"'b' missing, the first in line 2.*cut these rows off"):
-        read_series(path, ["a"], ["b"], choices=Choices(missing="interpolate"))
+        read_observations(path, ["a"], ["b"], cleaning=Cleaning(missing="interpolate"))
 
 
 def test_rows_without_targets_at_the_end_are_the_time_to_come(write):
-    found = read_series(
+    found = read_observations(
         write("t,a,b\n2020-01-01,1,5\n2020-01-02,2,6\n2020-01-03,,7\n"), ["a"], ["b"]
     )
     assert (found.rows, found.future) == (2, 1)
     assert found.y.ravel().tolist() == [1, 2]
     assert found.X.ravel().tolist() == [5, 6, 7]
-    assert written(found.ahead(2)) == ["2020-01-03", "2020-01-04"]
+    assert format_times(found.ahead(2)) == ["2020-01-03", "2020-01-04"]
 
 
 def test_dates_are_not_guessed(write):
     path = write("t,a\n01/02/2020,1\n02/02/2020,2\n03/02/2020,3\n")
     with pytest.raises(
-        TableError, match=r"line 2: the time \('t'\) is '01/02/2020'.*--time-format"
+        TableError, match=r"line 2: the time \('t'\) is '01/02/2020'.*`time_format`"
     ):
-        read_series(path, ["a"], time="t")
-    found = read_series(path, ["a"], time="t", choices=Choices(time_format="%d/%m/%Y"))
-    assert written(found.times)[-1] == "2020-02-03"
+        read_observations(path, ["a"], time="t")
+    found = read_observations(path, ["a"], time="t", cleaning=Cleaning(time_format="%d/%m/%Y"))
+    assert format_times(found.times)[-1] == "2020-02-03"
     with pytest.raises(TableError, match=r"the time \('t'\) is missing"):
-        read_series(write("t,a\n2020-01-01,1\n,2\n"), ["a"], time="t")
+        read_observations(write("t,a\n2020-01-01,1\n,2\n"), ["a"], time="t")
 
 
 def test_offsets_from_utc(write):
     text = "t,a\n2020-10-25T02:00:00+02:00,1\n2020-10-25T02:00:00+01:00,2\n2020-10-25T03:00:00+01:00,3\n"
-    found = read_series(write(text), ["a"])
-    assert written(found.times) == [f"2020-10-25 0{h}:00:00" for h in range(3)]
+    found = read_observations(write(text), ["a"])
+    assert format_times(found.times) == [f"2020-10-25 0{h}:00:00" for h in range(3)]
 
 
 def test_numbers_as_times(write):
-    found = read_series(write("t,a\n0.5,1\n1.0,2\n1.5,3\n"), ["a"], time="t")
-    assert written(found.ahead(2)) == ["2", "2.5"]
+    found = read_observations(write("t,a\n0.5,1\n1.0,2\n1.5,3\n"), ["a"], time="t")
+    assert format_times(found.ahead(2)) == ["2", "2.5"]
     assert found.clock.season(1000) is None
 
 
@@ -241,7 +242,7 @@ def test_clocks(times, words, season, ahead):
     assert str(clock) == words
     assert clock.season(len(times)) == season
     assert (clock.steps(times) == 1).all()
-    assert written(clock.after(times[-1], 1).astype("M8[ns]")) == [ahead]
+    assert format_times(clock.after(times[-1], 1).astype("M8[ns]")) == [ahead]
 
 
 def test_holidays_are_gaps_of_working_days():

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import paralesn as pe
 from paralesn.cli import app
-from paralesn.tables.cases import Labelled
+from paralesn.tables.cases import LabelledCases
 from paralesn.workflows.classify import classify, classify_files
 
 pd = pytest.importorskip("pandas")
@@ -71,8 +71,8 @@ def test_labels_the_model_never_saw_count_as_wrong(waves):
     (X, y, _), (X_test, y_test, _) = waves["train"], waves["test"]
     names = [str(k) for k in range(len(X_test))]
     labels = ["9" if label == 3 else str(label) for label in y_test]
-    train = Labelled(X[..., None], names[: len(X)], [str(label) for label in y])
-    result = classify(train, Labelled(X_test[..., None], names, labels))
+    train = LabelledCases(X[..., None], names[: len(X)], [str(label) for label in y])
+    result = classify(train, LabelledCases(X_test[..., None], names, labels))
     assert result.evaluation.unknown_labels == ("9",)
     right = (result.predictions == y_test) & (y_test != 3)
     assert result.evaluation.accuracy == right.mean()

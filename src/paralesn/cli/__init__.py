@@ -1,4 +1,4 @@
-"""The command line: thin, it parses, calls and prints."""
+"""The command line: it parses, calls and prints."""
 
 from paralesn.cli import (
     classify,
@@ -12,7 +12,8 @@ from paralesn.cli import (
     reports,
     stream,
 )
-from paralesn.cli.shared import app
+from paralesn.cli.application import INTERRUPTED, app
+from paralesn.cli.panels import arrange
 
 __all__ = [
     "app",
@@ -29,10 +30,12 @@ __all__ = [
     "stream",
 ]
 
+arrange(app)
+
 
 def main() -> None:
     """Entry point of the `paralesn` command."""
     try:
         app()
     except KeyboardInterrupt:
-        raise SystemExit(130) from None
+        raise SystemExit(INTERRUPTED) from None

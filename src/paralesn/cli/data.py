@@ -6,25 +6,25 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from paralesn.cli.shared import Json, app, print_json, say, stderr
+from paralesn.cli.application import FAILED, app
+from paralesn.cli.console import console_for, print_json, say
+from paralesn.cli.options import Json
 
-data = typer.Typer(help="Datasets: what there is, fetch files, check them.", no_args_is_help=True)
+data = typer.Typer(help="List, fetch and check datasets.", no_args_is_help=True)
 app.add_typer(data, name="data")
-Names = Annotated[list[str] | None, typer.Argument(help="Datasets; all whose files are there.")]
 
 
 @data.command("list")
 def list_(json: Json = False) -> None:
-    """Every dataset, where it comes from, and whether it is at hand."""
+    """List every dataset, where it comes from, and whether its files are here."""
     from paralesn import datasets
 
+    entries = datasets.available()
     if json:
-        print_json([entry._asdict() for entry in datasets.available()])
+        print_json([entry._asdict() for entry in entries])
         return
-    table = Table()
-    for column in ("dataset", "kind", "source", "at hand"):
-        table.add_column(column)
-    for entry in datasets.available():
+    table = Table("dataset", "kind", "source", "here")
+    for entry in entries:
         table.add_row(entry.name, entry.kind, entry.source, "yes" if entry.present else "no")
     Console().print(table)
 
@@ -33,7 +33,7 @@ def list_(json: Json = False) -> None:
 def fetch(
     names: Annotated[list[str], typer.Argument(help="Datasets to fetch.")], json: Json = False
 ) -> None:
-    """Download files that are not at hand, checking their sums."""
+    """Download files that are not here, checking their sums."""
     from paralesn import datasets
 
     console, fetched = Console(quiet=json), {}
@@ -44,40 +44,44 @@ def fetch(
             _give_up(error, json)
         fetched[name] = [str(path) for path in paths]
         for path in paths:
-            console.print(f"{name}: {path}", markup=False, soft_wrap=True)
+            say(console, f"{name}: {path}")
         if not paths:
-            console.print(f"{name} is generated: there is nothing to fetch.", markup=False)
+            say(console, f"{name} is generated: there is nothing to fetch.")
     if json:
         print_json(fetched)
 
 
 @data.command()
-def check(names: Names = None, json: Json = False) -> None:
+def check(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Datasets.", show_default="all whose files are here"),
+    ] = None,
+    json: Json = False,
+) -> None:
     """Compare the sums of files with the recorded ones."""
     from paralesn import datasets
 
-    found = []
     if not names:
         names = [entry.name for entry in datasets.available() if entry.present]
-    table = Table()
-    for column in ("dataset", "file", "status"):
-        table.add_column(column)
+    records = []
     for name in names:
         try:
             files = datasets.check(name)
         except (ValueError, OSError) as error:
             _give_up(error, json)
-        for file in files:
-            found.append({"dataset": name, "file": file.name, "status": file.status})
-            table.add_row(name, file.name, file.status)
+        records += [{"dataset": name, "file": file.name, "status": file.status} for file in files]
     if json:
-        print_json(found)
+        print_json(records)
     else:
+        table = Table("dataset", "file", "status")
+        for record in records:
+            table.add_row(*record.values())
         Console().print(table)
-    raise typer.Exit(any(one["status"] in ("damaged", "missing") for one in found))
+    raise typer.Exit(any(record["status"] in ("damaged", "missing") for record in records))
 
 
 def _give_up(error: Exception, json: bool) -> NoReturn:
-    """Say why; where scripts read, not among the results."""
-    say(stderr() if json else Console(), str(error))
-    raise typer.Exit(1) from None
+    """Say why, where scripts do not read the result."""
+    say(console_for(json), str(error))
+    raise typer.Exit(FAILED) from None

@@ -8,16 +8,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from paralesn.cli.shared import (
-    Json,
-    ModelFile,
-    app,
-    console_for,
-    failing,
-    load_model,
-    picture,
-    print_json,
-)
+from paralesn.cli.application import app, exit_on_error, load_model
+from paralesn.cli.console import console_for, picture, print_json
+from paralesn.cli.options import Json, ModelFile, file_in_folder
 
 
 @app.command()
@@ -31,9 +24,8 @@ def inspect(
     """Show what is inside a saved model: its settings, sizes and eigenvalues."""
     from paralesn.workflows.describe import describe, drawn_reservoir
 
-    if plot is not None and not plot.parent.is_dir():
-        raise typer.BadParameter(f"the folder {plot.parent} does not exist", param_hint="--plot")
-    with failing():
+    file_in_folder(plot, "--plot")
+    with exit_on_error():
         loaded = load_model(model)
         record = {"file": model.name, "bytes": model.stat().st_size, **describe(loaded)}
         if json:

@@ -1,9 +1,10 @@
-"""Series to classify out of files that people bring: UCR ``.tsv``, aeon's ``.ts``, long tables.
+"""Read series to classify: UCR's ``.tsv``, aeon's ``.ts``, or a long table.
 
 A long table (CSV or Parquet) has a row for every time step of every case: which case, when, one
 value for each channel and, where it is known, the label of the case.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -11,13 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from paralesn.files import DamagedFileError, opened, plain_name
+from paralesn.tables.cleaning import check_choice
 from paralesn.tables.clock import read_times
-from paralesn.tables.formats import Series, parse_ts, parse_tsv
+from paralesn.tables.formats import Cases, SeriesArrays, parse_ts, parse_tsv, stacked
 from paralesn.tables.reader import Table, TableError, check_columns, column_names, read_table
 
 
 @dataclass(frozen=True)
-class Columns:
+class CaseColumns:
     """Names of the columns of a long table."""
 
     case: str = "case"
@@ -26,114 +28,138 @@ class Columns:
     label: str = "label"
 
 
-class Labelled(NamedTuple):
-    """Series (cases, time, channels) or a list of them, names of cases, labels where known."""
+class LabelledCases(NamedTuple):
+    """Series to classify.
 
-    series: Series
+    Attributes
+    ----------
+    series : array (cases, time, channels), or a list of (time, channels) where lengths differ
+    names : list of str
+        What the cases are called: their names in a long table, else their numbers from 1.
+    labels : list of str or None
+    """
+
+    series: SeriesArrays
     names: list[str]
     labels: list[str] | None
 
 
-def read_cases(path: Path, columns: Columns | None = None, missing: str = "error") -> Labelled:
-    """Read series to classify; the ending of the name tells UCR's and aeon's files from tables."""
-    plain = plain_name(path)
-    if not plain.endswith((".tsv", ".ts")):
-        found = _long(path, columns or Columns())
+def read_cases(
+    path: Path, columns: CaseColumns | None = None, missing: str = "error"
+) -> LabelledCases:
+    """Read series to classify; the suffix tells UCR's and aeon's files from long tables.
+
+    Parameters
+    ----------
+    path : Path
+    columns : CaseColumns, optional
+        Names of the columns of a long table.
+    missing : "error" or "interpolate"
+        What to do about missing values inside series.
+    """
+    check_choice("missing", missing)
+    name = plain_name(path)
+    if name.endswith((".tsv", ".ts")):
+        cases = _read_archive(path, parse_tsv if name.endswith(".tsv") else parse_ts)
     else:
-        parse = parse_tsv if plain.endswith(".tsv") else parse_ts
-        with opened(path) as file:
-            content = file.read()
-        try:
-            series, labels = parse(content, path.name)
-        except (DamagedFileError, ValueError) as error:
-            raise TableError(str(error)) from error
-        found = Labelled(series, [str(n) for n in range(1, len(labels) + 1)], labels)
-    return _whole(found, path, missing)
+        cases = _read_long(path, columns or CaseColumns())
+    return _fill_missing(cases, path, missing)
 
 
-def _long(path: Path, columns: Columns) -> Labelled:
-    """Cases of a long table, in the order they come in."""
+def _read_archive(path: Path, parse: Callable[[bytes, str], Cases]) -> LabelledCases:
+    """Cases of a file in a format of the archives."""
+    with opened(path) as file:
+        content = file.read()
+    try:
+        series, labels = parse(content, path.name)
+    except (DamagedFileError, ValueError) as error:
+        raise TableError(str(error)) from error
+    return LabelledCases(series, [str(number) for number in range(1, len(labels) + 1)], labels)
+
+
+def _read_long(path: Path, columns: CaseColumns) -> LabelledCases:
+    """Cases of a long table, in the order in which they first appear."""
     names = column_names(path)
-    for wanted, option in (
-        ([columns.case], "--case"), ([columns.time], "--time"), (columns.values, "--value"),
-    ):  # fmt: skip
-        check_columns(path, names, wanted, option)
-    labels = [columns.label] if columns.label in names else []
-    table = read_table(path, [columns.case, columns.time, *columns.values, *labels])
+    check_columns(path, names, [columns.case], "case")
+    check_columns(path, names, [columns.time], "time")
+    check_columns(path, names, columns.values, "values")
+    label = [columns.label] if columns.label in names else []
+    table = read_table(path, [columns.case, columns.time, *columns.values, *label])
     values = np.column_stack([table.numbers(name) for name in columns.values])
     times = read_times(table, columns.time)
-    cases, first, code = _codes(table, columns.case)
-    order = np.lexsort((times, code))
-    times, sorted_code = times[order], code[order]
-    again = (sorted_code[1:] == sorted_code[:-1]) & (times[1:] == times[:-1])
-    if again.any():
-        row = int(order[1:][again][0])
-        raise TableError(f"{table.place(row)}: case {cases[code[row]]!r} has this time already")
-    ends = np.flatnonzero(np.diff(sorted_code)) + 1
-    parts = np.split(values[order], ends)
-    series = np.stack(parts) if len({len(one) for one in parts}) == 1 else parts
-    known = _labels(table, columns.label, code, first) if labels else None
-    return Labelled(series, cases, known)
+    cases, first_rows, codes = _codes(table, columns.case)
+    order = np.lexsort((times, codes))
+    times, sorted_codes = times[order], codes[order]
+    is_repeated = (sorted_codes[1:] == sorted_codes[:-1]) & (times[1:] == times[:-1])
+    if is_repeated.any():
+        row = int(order[1:][is_repeated][0])
+        raise TableError(f"{table.location(row)}: case {cases[codes[row]]!r} has this time already")
+    starts = np.flatnonzero(np.diff(sorted_codes)) + 1
+    series = stacked(np.split(values[order], starts))
+    labels = _labels(table, columns.label, codes, first_rows) if label else None
+    return LabelledCases(series, cases, labels)
 
 
 def _codes(table: Table, name: str) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Names of the cases in the order they come in, the first row of each, and the case of rows."""
+    """Names of the cases as they first appear, the first row of each, and the case of each row."""
     import pandas as pd
 
-    code, found = pd.factorize(table.frame[name])
-    if (code < 0).any():
-        row = int(np.flatnonzero(code < 0)[0])
-        raise TableError(f"{table.place(row)}: the case ({name!r}) is missing")
-    _, first = np.unique(code, return_index=True)
-    return [str(one) for one in found], first, np.asarray(code)
+    codes, names = pd.factorize(table.frame[name])
+    if (codes < 0).any():
+        row = int(np.flatnonzero(codes < 0)[0])
+        raise TableError(f"{table.location(row)}: the case ({name!r}) is missing")
+    _, first_rows = np.unique(codes, return_index=True)
+    return [str(case) for case in names], first_rows, np.asarray(codes)
 
 
-def _labels(table: Table, name: str, code: np.ndarray, first: np.ndarray) -> list[str] | None:
-    """The label of each case, which must be one; None where none is there at all."""
+def _labels(table: Table, name: str, codes: np.ndarray, first_rows: np.ndarray) -> list[str] | None:
+    """The label of each case, which must be the same in all its rows; None without any label."""
     import pandas as pd
 
-    number, found = pd.factorize(table.frame[name])
-    if (number < 0).all():
+    label_codes, labels = pd.factorize(table.frame[name])
+    if (label_codes < 0).all():
         return None
-    other = np.flatnonzero((number != number[first][code]) | (number < 0))
-    if other.size:
-        row = int(other[0])
-        got = "missing" if number[row] < 0 else f"{str(found[number[row]])!r}"
+    differs = (label_codes != label_codes[first_rows][codes]) | (label_codes < 0)
+    if differs.any():
+        row = int(np.flatnonzero(differs)[0])
+        got = "missing" if label_codes[row] < 0 else f"{str(labels[label_codes[row]])!r}"
         expected = "one label for all rows of a case"
-        raise TableError(f"{table.place(row)}: the label ({name!r}) is {got}, expected {expected}")
-    return [str(found[n]) for n in number[first]]
+        raise TableError(
+            f"{table.location(row)}: the label ({name!r}) is {got}, expected {expected}"
+        )
+    return [str(labels[code]) for code in label_codes[first_rows]]
 
 
-def _whole(found: Labelled, path: Path, missing: str) -> Labelled:
-    """Deal with missing values inside series."""
-    bad = [b for b, one in enumerate(found.series) if not np.isfinite(one).all()]
-    if not bad:
-        return found
-    report = (
-        f"{path.name}: {len(bad)} of {len(found.series)} cases have missing or infinite values, "
-        f"the first being case {found.names[bad[0]]}"
-    )
+def _fill_missing(cases: LabelledCases, path: Path, missing: str) -> LabelledCases:
+    """Refuse or interpolate missing values inside series."""
+    incomplete = [b for b, values in enumerate(cases.series) if not np.isfinite(values).all()]
+    if not incomplete:
+        return cases
     if missing == "error":
-        raise TableError(f"{report}; --missing interpolate fills them linearly")
-    series = [np.array(one) for one in found.series]
-    for b in bad:
+        raise TableError(
+            f"{path.name}: {len(incomplete)} of {len(cases.series)} cases have missing or infinite "
+            f"values, the first being case {cases.names[incomplete[0]]}; "
+            "`missing='interpolate'` fills them linearly",
+            parameter="missing",
+        )
+    series = [np.array(values) for values in cases.series]
+    for b in incomplete:
         for channel in series[b].T:
-            there = np.flatnonzero(np.isfinite(channel))
-            if not there.size:
-                raise TableError(f"{path.name}: case {found.names[b]} has a channel without values")
-            channel[:] = np.interp(np.arange(channel.size), there, channel[there])
-    same = len({len(one) for one in series}) == 1
-    return found._replace(series=np.stack(series) if same else series)
+            present = np.flatnonzero(np.isfinite(channel))
+            if not present.size:
+                raise TableError(f"{path.name}: case {cases.names[b]} has a channel without values")
+            channel[:] = np.interp(np.arange(channel.size), present, channel[present])
+    return cases._replace(series=stacked(series))
 
 
 def as_classes(labels: list[str], classes: np.ndarray) -> np.ndarray:
-    """Labels in the type of a model's classes; those it does not know stay text."""
-    known = {str(one): one for one in classes.tolist()}
-    whole = {}
+    """Labels in the type of a model's classes; labels that are no class stay text."""
+    known = {str(label): label for label in classes.tolist()}
+    as_whole = {}
     for label in set(labels):
         try:
-            whole[label] = str(int(float(label)))
+            as_whole[label] = str(int(float(label)))
         except (ValueError, OverflowError):
-            whole[label] = label
-    found = [known.get(label, known.get(whole[label], label)) for label in labels]
-    return np.array(found, dtype=object)
+            as_whole[label] = label
+    converted = [known.get(label, known.get(as_whole[label], label)) for label in labels]
+    return np.array(converted, dtype=object)

@@ -1,4 +1,4 @@
-"""The time column of a table: when its rows are, how far apart, and what comes after them."""
+"""The time column of a table: when its rows are, how far apart, and which times come next."""
 
 from typing import Any, NamedTuple
 
@@ -13,18 +13,23 @@ _UNITS = ((7 * _DAY, "week"), (_DAY, "day"), (3600 * _SECOND, "hour"), (60 * _SE
 
 
 class Clock(NamedTuple):
-    """How far apart rows are.
+    """How far apart the rows of a table are.
 
+    Attributes
+    ----------
     kind : "dates", "numbers", "months" (counted by the calendar), "workdays" or "irregular"
-    step : nanoseconds, units of the column, months, working days; the median where irregular
+    step : float
+        In nanoseconds, units of the column, months or working days; the median where irregular.
+    at_end : bool
+        Whether every time is on the last day of its month.
     """
 
     kind: str
     step: float
-    at_end: bool = False  # of months
+    at_end: bool = False
 
     def steps(self, times: np.ndarray) -> np.ndarray:
-        """Steps between neighbouring times, of which 1 is regular; NaN between two of them."""
+        """Steps between neighbouring times: 1 where regular, NaN where not a whole number."""
         if self.kind == "irregular":
             return np.ones(len(times) - 1)
         if self.kind == "months":
@@ -32,12 +37,12 @@ class Clock(NamedTuple):
         if self.kind == "workdays":
             days = times.astype("M8[D]")
             return np.busday_count(days[:-1], days[1:]).astype(float)
-        found = _apart(times) / self.step
-        near = np.abs(found - np.round(found)) < 1e-3
-        return np.where(near, np.round(found), np.nan)
+        steps = _differences(times) / self.step
+        is_whole = np.abs(steps - np.round(steps)) < 1e-3
+        return np.where(is_whole, np.round(steps), np.nan)
 
     def after(self, last: Any, count: int) -> np.ndarray:
-        """The next times after the last one."""
+        """The next `count` times after the last one."""
         ahead = np.arange(1, count + 1)
         if self.kind == "numbers" or not isinstance(last, np.datetime64):
             return last + self.step * ahead
@@ -52,17 +57,17 @@ class Clock(NamedTuple):
         return last + (ahead * round(self.step)).astype("m8[ns]")
 
     def season(self, rows: int) -> int | None:
-        """Steps after which days, weeks or years repeat, at least twice within so many rows."""
-        found: list[float] = []
+        """Steps of a day, week or year that fits at least twice into so many rows, or None."""
+        seasons: list[float] = []
         if self.kind == "workdays":
-            found = [5]
+            seasons = [5]
         elif self.kind == "months":
-            found = [12 / self.step]
+            seasons = [12 / self.step]
         elif self.kind == "dates" and self.step < _DAY:
-            found = [span * _SECOND / self.step for span in (86_400, 3600, 60)]
+            seasons = [span * _SECOND / self.step for span in (86_400, 3600, 60)]
         elif self.kind == "dates":
-            found = [7 * _DAY / self.step, round(52 * 7 * _DAY / self.step)]
-        whole = [int(m) for m in found if m == int(m) and 1 < m <= rows / 2]
+            seasons = [7 * _DAY / self.step, round(52 * 7 * _DAY / self.step)]
+        whole = [int(m) for m in seasons if m == int(m) and 1 < m <= rows / 2]
         return whole[0] if whole else None
 
     def __str__(self) -> str:
@@ -80,26 +85,26 @@ class Clock(NamedTuple):
 
 
 def clock_of(times: np.ndarray) -> Clock:
-    """How far apart sorted, distinct times are."""
-    apart = _apart(times)
-    if apart.size == 0:
+    """Find out how far apart sorted, distinct times are."""
+    differences = _differences(times)
+    if differences.size == 0:
         return Clock("irregular", 1.0)
-    sizes, counts = np.unique(np.round(apart, 9), return_counts=True)
-    usual, share = float(sizes[counts.argmax()]), counts.max() / apart.size
+    sizes, counts = np.unique(np.round(differences, 9), return_counts=True)
+    usual, share = float(sizes[counts.argmax()]), counts.max() / differences.size
     if not np.issubdtype(times.dtype, np.datetime64):
         return Clock("numbers" if share >= 0.5 else "irregular", usual)
-    if np.median(apart) >= 28 * _DAY and (found := _by_month(times)) is not None:
-        return found
+    if np.median(differences) >= 28 * _DAY and (monthly := _by_month(times)) is not None:
+        return monthly
     weekdays = (times.astype("M8[D]").astype(np.int64) + 3) % 7  # 1970 began on a Thursday
-    if usual == _DAY and apart.size >= 10 and weekdays.max() < 5:
+    if usual == _DAY and differences.size >= 10 and weekdays.max() < 5:
         return Clock("workdays", 1.0)
     if share < 0.5:
-        return Clock("irregular", float(np.median(apart)))
+        return Clock("irregular", float(np.median(differences)))
     return Clock("dates", usual)
 
 
 def _by_month(times: np.ndarray) -> Clock | None:
-    """Months apart, where all times are at one day of the month, or at its end."""
+    """A clock of months, where all times are on the same day of the month, or on its last."""
     months = times.astype("M8[M]")
     days = times.astype("M8[D]")
     is_end = ((days + 1).astype("M8[M]") > months).all()
@@ -109,15 +114,15 @@ def _by_month(times: np.ndarray) -> Clock | None:
     return Clock("months", float(sizes[counts.argmax()]), bool(is_end))
 
 
-def _apart(times: np.ndarray) -> np.ndarray:
-    """Differences of neighbouring times; those of dates in nanoseconds."""
+def _differences(times: np.ndarray) -> np.ndarray:
+    """Differences of neighbouring times, of dates in nanoseconds."""
     if np.issubdtype(times.dtype, np.datetime64):
         return np.diff(times.astype("M8[ns]").astype(np.int64)).astype(float)
     return np.diff(times)
 
 
-def find_time(table: Table) -> str | None:
-    """The first column of dates, or None: text that begins like an ISO date in its first row."""
+def find_time_column(table: Table) -> str | None:
+    """The first column of dates, or of text whose first row is an ISO date; None without one."""
     import pandas as pd
 
     for name in table.frame.columns:
@@ -135,10 +140,10 @@ def find_time(table: Table) -> str | None:
 
 
 def read_times(table: Table, name: str, pattern: str | None = None) -> np.ndarray:
-    """A time column as datetime64[ns], or as floats where it holds numbers.
+    """Read a time column as datetime64[ns], or as floats where it holds numbers.
 
-    Dates are ISO (2016-07-01 13:00), or as `pattern` says in the letters of strptime; nothing else
-    is guessed, as 01/02/2016 means two things. Offsets from UTC are turned into UTC.
+    Dates are ISO (2016-07-01 13:00), or follow `pattern` in the notation of strptime. Nothing else
+    is guessed, as 01/02/2016 is ambiguous. Times with an offset are converted to UTC.
     """
     import pandas as pd
 
@@ -146,7 +151,7 @@ def read_times(table: Table, name: str, pattern: str | None = None) -> np.ndarra
     empty = column.isna().to_numpy()
     if empty.any():
         row = int(np.flatnonzero(empty)[0])
-        raise TableError(f"{table.place(row)}: the time ({name!r}) is missing")
+        raise TableError(f"{table.location(row)}: the time ({name!r}) is missing")
     if pd.api.types.is_numeric_dtype(column) and pattern is None:
         return table.numbers(name)
     if not pd.api.types.is_datetime64_any_dtype(column):
@@ -154,20 +159,23 @@ def read_times(table: Table, name: str, pattern: str | None = None) -> np.ndarra
     try:
         times = pd.to_datetime(column, format=pattern or "ISO8601", utc=True, errors="coerce")
     except ValueError as error:
-        raise TableError(f"--time-format {pattern!r} is no pattern of dates: {error}") from error
+        raise TableError(
+            f"`time_format={pattern!r}` is no pattern of dates: {error}", parameter="time_format"
+        ) from error
     wrong = np.flatnonzero(times.isna().to_numpy())
     if wrong.size:
         expected = f"as {pattern}" if pattern else "such as 2016-07-01 or 2016-07-01 13:00"
-        hint = "" if pattern else "; another way of writing is told by --time-format '%d.%m.%Y'"
+        hint = "" if pattern else "; for another notation give `time_format`, such as %d.%m.%Y"
         raise TableError(
-            f"{table.place(int(wrong[0]))}: the time ({name!r}) is "
-            f"{str(table.frame[name].iloc[wrong[0]])!r}, expected a date {expected}{hint}"
+            f"{table.location(int(wrong[0]))}: the time ({name!r}) is "
+            f"{str(table.frame[name].iloc[wrong[0]])!r}, expected a date {expected}{hint}",
+            parameter="time_format",
         )
     return times.dt.tz_localize(None).to_numpy().astype("M8[ns]")
 
 
-def written(times: np.ndarray) -> list[str]:
-    """Times as text: dates alone where all are at midnight."""
+def format_times(times: np.ndarray) -> list[str]:
+    """Times as text, without the time of day where all are at midnight."""
     if not np.issubdtype(times.dtype, np.datetime64):
         return [f"{value:.12g}" for value in times]
     seconds = times.astype("M8[s]")

@@ -1,6 +1,6 @@
-"""Parsers of the archives' formats: UCR ``.tsv``, aeon's ``.ts`` and MNIST's idx.
+"""Parse the formats of the archives: UCR's ``.tsv`` and aeon's ``.ts``.
 
-They take the content of a file and the name to blame, and return arrays. A series is an array
+Parsers take the content of a file and its name, for errors, and return arrays. A series is an array
 (time, features).
 """
 
@@ -13,13 +13,13 @@ import numpy as np
 
 from paralesn.files import DamagedFileError
 
-Series = np.ndarray | list[np.ndarray]
+SeriesArrays = np.ndarray | list[np.ndarray]
 
 
 class Cases(NamedTuple):
     """Series (cases, time, features), a list of (time_i, features) if ragged, and raw labels."""
 
-    series: Series
+    series: SeriesArrays
     labels: list[str]
 
 
@@ -33,34 +33,37 @@ def _lines(content: bytes, name: str) -> Iterator[tuple[int, str]]:
         raise DamagedFileError(f"{name} is not a text file: {error}") from error
 
 
-def _numbers(parts: list[str], where: str) -> np.ndarray:
-    """Values of one channel; ``?`` is a missing one."""
+def _numbers(texts: list[str], where: str) -> np.ndarray:
+    """Values of one channel; ``?`` is a missing value."""
     try:
-        values = list(map(float, parts))
+        values = list(map(float, texts))
     except ValueError:
         try:
-            values = [math.nan if part.strip() == "?" else float(part) for part in parts]
+            values = [math.nan if text.strip() == "?" else float(text) for text in texts]
         except ValueError as error:
             raise DamagedFileError(f"{where}: {error}") from error
     return np.array(values)
 
 
-def _gathered(series: list[np.ndarray], labels: list[str], name: str) -> Cases:
-    """One array where all series are of one length."""
+def _as_cases(series: list[np.ndarray], labels: list[str], name: str) -> Cases:
+    """Check the series, and stack those of equal length."""
     if not series:
         raise DamagedFileError(f"{name} holds no cases")
-    features = {one.shape[1] for one in series}
+    features = {values.shape[1] for values in series}
     if len(features) > 1:
         raise DamagedFileError(f"{name}: cases have {min(features)} to {max(features)} channels")
-    if len({len(one) for one in series}) == 1:
-        return Cases(np.stack(series), labels)
-    return Cases(series, labels)
+    return Cases(stacked(series), labels)
+
+
+def stacked(series: list[np.ndarray]) -> SeriesArrays:
+    """One array (cases, time, features) where all series are of equal length, else the list."""
+    return np.stack(series) if len({len(values) for values in series}) == 1 else series
 
 
 def parse_tsv(content: bytes, name: str) -> Cases:
-    """UCR's format: a case per line, its label first, tab separated, no header.
+    """Parse UCR's format: a case per line, its label first, tab separated, no header.
 
-    The archive fills short series up with NaN at the end; those are cut off.
+    The archive pads short series with NaN at the end; the padding is cut off.
     """
     series, labels, width = [], [], 0
     for number, line in _lines(content, name):
@@ -78,7 +81,7 @@ def parse_tsv(content: bytes, name: str) -> Cases:
             raise DamagedFileError(f"{where}: no value is present")
         series.append(values[: present[-1] + 1, None])
         labels.append(label.strip())
-    return _gathered(series, labels, name)
+    return _as_cases(series, labels, name)
 
 
 def _header(lines: Iterator[tuple[int, str]], name: str) -> dict[str, list[str]]:
@@ -99,10 +102,11 @@ def _header(lines: Iterator[tuple[int, str]], name: str) -> dict[str, list[str]]
 
 
 def parse_ts(content: bytes, name: str) -> Cases:
-    """Aeon's format: a header, then a case per line, ``channel:channel:...:label``.
+    """Parse aeon's format: a header, then a case per line, ``channel:channel:...:label``.
 
-    Values are separated by commas, missing ones are ``?`` or NaN. The data decide whether series
-    are of equal length, as headers err (Blink's does); labels and dimensions must be as declared.
+    Values are separated by commas; ``?`` and NaN are missing values. Whether series are of equal
+    length is taken from the data, as some headers are wrong (Blink's is); labels and dimensions
+    must be as declared.
     """
     lines = _lines(content, name)
     header = _header(lines, name)
@@ -121,8 +125,8 @@ def parse_ts(content: bytes, name: str) -> Cases:
         if not channels or (known and label not in known):
             raise DamagedFileError(f"{where}: label {label[:40]!r} is none of {sorted(known)}")
         values = [_numbers(channel.split(","), where) for channel in channels]
-        if len({one.size for one in values}) > 1:
-            sizes = [one.size for one in values]
+        sizes = [channel.size for channel in values]
+        if len(set(sizes)) > 1:
             raise DamagedFileError(f"{where}: channels of one case differ in length: {sizes}")
         if dimensions is not None and len(values) != dimensions:
             raise DamagedFileError(
@@ -130,15 +134,15 @@ def parse_ts(content: bytes, name: str) -> Cases:
             )
         series.append(np.stack(values, axis=1))
         labels.append(label)
-    return _gathered(series, labels, name)
+    return _as_cases(series, labels, name)
 
 
-def labels_array(*parts: list[str]) -> list[np.ndarray]:
+def labels_array(*files: list[str]) -> list[np.ndarray]:
     """Labels of several files as arrays of one type: whole numbers if all are, else strings."""
     try:
-        numbers = [np.array([float(label) for label in part]) for part in parts]
+        numbers = [np.array([float(label) for label in labels]) for labels in files]
     except ValueError:
-        return [np.array(part) for part in parts]
-    if all(np.isfinite(part).all() and (part == np.round(part)).all() for part in numbers):
-        return [part.astype(np.int64) for part in numbers]
-    return [np.array(part) for part in parts]
+        return [np.array(labels) for labels in files]
+    if all(np.isfinite(values).all() and (values == np.round(values)).all() for values in numbers):
+        return [values.astype(np.int64) for values in numbers]
+    return [np.array(labels) for labels in files]

@@ -1,7 +1,7 @@
-"""Tables that people bring: CSV (plain, ``.gz``, ``.xz``) and Parquet, columns by name.
+"""Read people's own tables: CSV (plain, ``.gz``, ``.xz``) and Parquet, columns by name.
 
-What cannot be read is an error that says where: the line of the file, the column and the value.
-pandas, an extra, is loaded when a table is read; Parquet needs pyarrow, too.
+What cannot be read is an error that names the line of the file, the column and the value. pandas,
+an optional package, is loaded when a table is read; Parquet needs pyarrow as well.
 """
 
 import csv
@@ -24,18 +24,30 @@ _COMMA = (
 
 
 class TableError(ValueError):
-    """A table that cannot be used as it is."""
+    """A table that cannot be used as it is.
+
+    In messages, parameters are marked by backticks, also with a value: `missing='error'`.
+
+    Attributes
+    ----------
+    parameter : str or None
+        The parameter that is wrong, or that decides what to do about the table.
+    """
+
+    def __init__(self, message: str, *, parameter: str | None = None) -> None:
+        super().__init__(message)
+        self.parameter = parameter
 
 
 class Table(NamedTuple):
-    """A table as read: `frame` is a pandas frame of the columns that were asked for."""
+    """A table as read: `frame` is a pandas frame of the requested columns."""
 
     path: Path
     frame: Any
     names: list[str]  # of all columns of the file
 
-    def place(self, row: int) -> str:
-        """Where a row is to be found in the file."""
+    def location(self, row: int) -> str:
+        """The file and the line, or the row of Parquet, that a row of the frame came from."""
         if is_parquet(self.path):
             return f"{self.path.name}, row {row + 1}"
         return f"{self.path.name}, line {_line_of(self.path, row)}"
@@ -54,21 +66,24 @@ class Table(NamedTuple):
             self._refuse_text(name, np.isnan(values) & column.notna().to_numpy())
         if np.isinf(values).any():
             row = int(np.flatnonzero(np.isinf(values))[0])
-            raise TableError(f"{self.place(row)}: column {name!r} is infinite, expected a number")
+            raise TableError(
+                f"{self.location(row)}: column {name!r} is infinite, expected a number"
+            )
         return values
 
     def _refuse_text(self, name: str, is_text: np.ndarray) -> None:
-        found = np.flatnonzero(is_text)
-        if not found.size:
+        """Raise for the first value that is text, with a hint where it has a decimal comma."""
+        rows = np.flatnonzero(is_text)
+        if not rows.size:
             return
-        value = str(self.frame[name].iloc[found[0]])
-        more = f" ({found.size} such values in this column)" if found.size > 1 else ""
+        value = str(self.frame[name].iloc[rows[0]])
+        more = f" ({rows.size} such values in this column)" if rows.size > 1 else ""
         hint = ""
         if _DECIMAL_COMMA.fullmatch(value):
             point = value.strip().replace(".", "").replace(" ", "").replace(",", ".")
             hint = "; " + _COMMA.format(point=point)
         raise TableError(
-            f"{self.place(int(found[0]))}: column {name!r} is {value!r}, expected a number"
+            f"{self.location(int(rows[0]))}: column {name!r} is {value!r}, expected a number"
             f"{more}{hint}"
         )
 
@@ -89,66 +104,78 @@ def column_names(path: Path) -> list[str]:
     return _header(path).names
 
 
-def check_columns(path: Path, names: Sequence[str], wanted: Sequence[str], option: str) -> None:
-    """Raise for a column that is not there, naming those that are."""
-    for name in wanted:
+def check_columns(
+    path: Path, names: Sequence[str], requested: Sequence[str], parameter: str | None = None
+) -> None:
+    """Raise for a column that the table does not have, or has twice.
+
+    `names` are the table's columns, `parameter` is where the columns were requested.
+    """
+    for name in requested:
         if name not in names:
-            there = ", ".join(names)
-            raise TableError(f"{path.name} has no column {name!r} ({option}); its columns: {there}")
+            by = "" if parameter is None else f" (`{parameter}`)"
+            raise TableError(
+                f"{path.name} has no column {name!r}{by}; its columns: {', '.join(names)}",
+                parameter=parameter,
+            )
         if names.count(name) > 1:
-            raise TableError(f"{path.name} has {names.count(name)} columns named {name!r}")
+            raise TableError(
+                f"{path.name} has {names.count(name)} columns named {name!r}", parameter=parameter
+            )
 
 
 def read_table(path: Path, columns: Sequence[str] | None = None) -> Table:
-    """Read a table: the columns named, which must be there, or all whose names are their own."""
+    """Read the columns named, or all columns whose names are unique."""
     require("pandas", "tables", purpose="reading tables")
     names = column_names(path)
-    wanted = [name for name in names if names.count(name) == 1]
+    requested = [name for name in names if names.count(name) == 1]
     if columns is not None:
-        wanted = list(dict.fromkeys(columns))
-    check_columns(path, names, wanted, "asked for")
-    frame = _read_parquet(path, wanted) if is_parquet(path) else _read_csv(path, wanted)
+        requested = list(dict.fromkeys(columns))
+    check_columns(path, names, requested)
+    frame = _read_parquet(path, requested) if is_parquet(path) else _read_csv(path, requested)
     if not len(frame):
         raise TableError(f"{path.name} has a header ({', '.join(names)}) and no rows")
     return Table(path, frame, names)
 
 
-def _read_parquet(path: Path, wanted: list[str]) -> Any:
+def _read_parquet(path: Path, columns: list[str]) -> Any:
     from pyarrow import parquet
 
-    # pandas would make an index of some columns, as whoever wrote the file had it.
-    return parquet.read_table(path, columns=wanted).to_pandas(ignore_metadata=True)
+    # With the metadata, pandas would turn columns that once were an index back into one.
+    return parquet.read_table(path, columns=columns).to_pandas(ignore_metadata=True)
 
 
-def _read_csv(path: Path, wanted: list[str]) -> Any:
+def _read_csv(path: Path, columns: list[str]) -> Any:
     import pandas as pd
 
     head = _header(path)
     _check_widths(path, head)
-    places = [head.names.index(name) for name in wanted]
+    positions = [head.names.index(name) for name in columns]
     with opened(path) as file:
         file.readline()
         try:
             frame = pd.read_csv(
                 file, sep=head.separator, header=None, names=range(len(head.names)),
-                usecols=places, index_col=False, skipinitialspace=True, low_memory=False,
+                usecols=positions, index_col=False, skipinitialspace=True, low_memory=False,
                 skip_blank_lines=len(head.names) > 1, encoding="utf-8",
                 float_precision="round_trip",
             )  # fmt: skip
         except pd.errors.EmptyDataError:
-            frame = pd.DataFrame({place: [] for place in places})
+            frame = pd.DataFrame({position: [] for position in positions})
         except (pd.errors.ParserError, UnicodeDecodeError) as error:
             raise TableError(f"{path.name} cannot be read: {error}") from error
-    return frame.rename(columns=dict(enumerate(head.names)))[wanted]
+    return frame.rename(columns=dict(enumerate(head.names)))[columns]
 
 
 class _Header(NamedTuple):
+    """The first line of a CSV file."""
+
     names: list[str]
     separator: str
 
 
 def _header(path: Path) -> _Header:
-    """Names in the first line, and what separates them."""
+    """Read the names in the first line, and find what separates them."""
     with opened(path) as file:
         line = file.readline()
     if not line.strip():
@@ -185,16 +212,16 @@ def _is_number(text: str) -> bool:
 def _check_widths(path: Path, head: _Header) -> None:
     """Refuse lines with more or fewer values than the header has names.
 
-    pandas would drop what is too much and fill up what is too little.
+    pandas would drop values beyond the header, and fill short lines up with NaN.
     """
-    marks, mark = len(head.names) - 1, head.separator.encode()
+    count, separator = len(head.names) - 1, head.separator.encode()
     with opened(path) as file:
         file.readline()
         for number, line in enumerate(file, 2):
             if b'"' in line:
                 break  # separators may be inside quotes
-            if line.count(mark) != marks and line.strip():
-                _refuse_width(path, head, number, line.count(mark) + 1)
+            if line.count(separator) != count and line.strip():
+                _refuse_width(path, head, number, line.count(separator) + 1)
         else:
             return
     for number, record in _records(path, head):
@@ -203,6 +230,7 @@ def _check_widths(path: Path, head: _Header) -> None:
 
 
 def _refuse_width(path: Path, head: _Header, number: int, width: int) -> None:
+    """Raise for a line of `width` values."""
     hint = ""
     if head.separator == "," and width > len(head.names):
         hint = "; if numbers are written like 5,82: " + _COMMA.format(point="5.82")
@@ -213,7 +241,7 @@ def _refuse_width(path: Path, head: _Header, number: int, width: int) -> None:
 
 
 def _records(path: Path, head: _Header) -> Iterator[tuple[int, list[str]]]:
-    """Rows as Python's csv module reads them, with the number of the line they end in."""
+    """Yield rows as Python's csv module reads them, with the number of the line each ends in."""
     with opened(path) as file:
         text = io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline="")
         rows = csv.reader(text, delimiter=head.separator, skipinitialspace=True)
@@ -224,7 +252,7 @@ def _records(path: Path, head: _Header) -> Iterator[tuple[int, list[str]]]:
 
 
 def _line_of(path: Path, row: int) -> int:
-    """Number of the line a row of the table is in."""
+    """Number of the line that a row of the table is in."""
     for count, (number, _) in enumerate(_records(path, _header(path))):
         if count == row:
             return number

@@ -1,1 +1,1 @@
-"""Jobs on own data, from files to results: forecast, backtest, tune."""
+"""Work on people's own data, from files to results: forecast, classify, predict, backtest, tune."""

@@ -1,7 +1,7 @@
-"""Forecasts from every step of a held-out part of a series, beside naive ones.
+"""Backtests: forecasts from every step of a held-out part of a series, beside naive ones.
 
-A naive forecast needs no model: the last value, or the value a season before. Whoever cannot beat
-them should not be believed.
+A naive forecast needs no model: it repeats the last value, or the value one season before. A model
+that does not beat both is of no use.
 """
 
 from collections.abc import Iterator
@@ -22,11 +22,16 @@ class Problem:
 
     Attributes
     ----------
-    y : (time, series), the targets first, then series that are only read
+    y : array (time, series)
+        The targets first, then series that are only read.
     targets : int
-    X : (time or more, inputs), what is known in advance, or None
+        Number of targets.
+    X : array (time or more, inputs) or None
+        Inputs that are known in advance.
     horizon : int
+        Steps to forecast.
     season : int or None
+        Steps of a season.
     """
 
     y: np.ndarray
@@ -35,18 +40,18 @@ class Problem:
     horizon: int
     season: int | None
 
-    def known(self, first: int, last: int) -> np.ndarray | None:
-        """What is known of the steps first .. last."""
+    def inputs(self, first: int, last: int) -> np.ndarray | None:
+        """Known inputs of the steps first .. last - 1, or None."""
         return None if self.X is None else self.X[first:last]
 
-    def part(self, first: int, last: int) -> "Problem":
-        """The same of some of the steps."""
+    def between(self, first: int, last: int) -> "Problem":
+        """The same problem on the steps first .. last - 1."""
         return Problem(
-            self.y[first:last], self.targets, self.known(first, last), self.horizon, self.season
+            self.y[first:last], self.targets, self.inputs(first, last), self.horizon, self.season
         )
 
     def scale(self, end: int) -> np.ndarray:
-        """Mean change over a season before step `end`, for each target: the unit of MASE."""
+        """Mean absolute change over a season before step `end`, by target: the unit of MASE."""
         y, lag = self.y[:end, : self.targets], self.season or 1
         if end <= lag:
             lag = 1
@@ -54,100 +59,163 @@ class Problem:
 
 
 class Errors(NamedTuple):
-    """Errors of one way to forecast, for each target."""
+    """Mean absolute error, root mean squared error and mean absolute scaled error, by target.
+
+    MASE is MAE divided by the mean absolute change over a season in the training part (over one
+    step without a season); NaN where the target never changes.
+    """
 
     mae: np.ndarray
     rmse: np.ndarray
-    mase: np.ndarray  # NaN where the target never changes
+    mase: np.ndarray
 
 
-class Backtest(NamedTuple):
-    """What came out: errors by the way of forecasting, and how many forecasts they are from.
+@dataclass(frozen=True, eq=False)
+class BacktestResult:
+    """Errors of a model and of naive forecasts on the same held-out steps.
 
-    `inside` is the share of values that intervals held, for each target, None without intervals;
-    `newest` the forecast (horizon, targets) of the last steps of the series.
+    Attributes
+    ----------
+    errors : dict of str to Errors
+        By method: ``"model"``, ``"seasonal naive"`` where there is a season, ``"last value"``.
+    origins : int
+        Number of steps that forecasts were made from.
+    coverage : array (targets,) or None
+        Share of values inside the model's intervals; None without intervals.
+    latest : array (horizon, targets)
+        The model's forecast of the last steps of the series.
     """
 
     errors: dict[str, Errors]
     origins: int
-    inside: np.ndarray | None
-    newest: np.ndarray
+    coverage: np.ndarray | None
+    latest: np.ndarray
 
-    def overall(self, name: str) -> float:
-        """One number to compare by: MASE averaged over targets, or MAE where there is none."""
-        found = self.errors[name]
-        whole = found.mase if np.isfinite(found.mase).all() else found.mae
-        return float(whole.mean())
+    def overall(self, method: str) -> float:
+        """One number to compare methods by: mean MASE over targets, or MAE where there is none."""
+        errors = self.errors[method]
+        by_target = errors.mase if np.isfinite(errors.mase).all() else errors.mae
+        return float(by_target.mean())
 
-    def naive(self) -> str:
-        """The better one of the naive forecasts."""
-        return min((name for name in self.errors if name != MODEL), key=self.overall)
+    def best_naive(self) -> str:
+        """The better naive method."""
+        return min((method for method in self.errors if method != MODEL), key=self.overall)
 
     def beats_naive(self) -> bool:
-        """Whether the model was better than every naive forecast."""
-        return self.overall(MODEL) < self.overall(self.naive())
-
-
-def rolling(
-    model: ReservoirForecaster, problem: Problem, first: int
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Forecasts from every step on which a whole horizon follows.
-
-    The model has observed the steps before `first`, and goes on observing without learning. Yields
-    numbers of steps known and forecasts from there, (n,) and (n, horizon, series).
-    """
-    h, y = problem.horizon, problem.y
-    last = len(y) - h
-    yield np.array([first]), model.forecast(X=problem.known(first, first + h)).reshape(1, h, -1)
-    size = max(1, min(1 << 15, _VALUES // (h * y.shape[1])))
-    for a in range(first, last, size):
-        b = min(a + size, last)
-        found = model.predict(y[a:b], problem.known(a, b + h), follow=True)
-        yield np.arange(a + 1, b + 1), found.reshape(b - a, h, -1)
-        if b < last:
-            model.update(y[a:b], problem.known(a, b))
-
-
-def offsets(model: ReservoirForecaster, X: Any, level: float) -> np.ndarray | None:
-    """Lower and upper ends (2, horizon, series) of intervals around forecasts, or None."""
-    try:
-        found = model.forecast(X=X, interval=level)
-    except ValueError:  # too few held-out forecasts
-        return None
-    ends = np.stack([found.lower - found.values, found.upper - found.values])
-    return ends.reshape(2, model.horizon_, -1)
+        """Whether the model was better than every naive method."""
+        return self.overall(MODEL) < self.overall(self.best_naive())
 
 
 def backtest(
-    model: ReservoirForecaster, problem: Problem, first: int, level: float | None = None
-) -> Backtest:
-    """Judge a model that was fitted to the steps before `first` by those from there on."""
-    h, d, season = problem.horizon, problem.targets, problem.season
-    y = problem.y[:, :d]
-    ends = None
-    if level is not None:
-        ends = offsets(model, problem.known(first, first + h), level)
-    names = [MODEL, *([SEASONAL] if season and season <= first else []), LAST]
-    absolute, squared = ({name: np.zeros(d) for name in names} for _ in range(2))
-    count, inside, newest = 0, np.zeros(d), np.zeros((h, d))
-    ahead = np.arange(h)
-    for known, forecast in rolling(model, problem, first):
-        truth = y[known[:, None] + ahead]  # (n, horizon, targets)
-        found = {MODEL: forecast[:, :, :d], LAST: y[known - 1][:, None]}
-        if SEASONAL in names and season:
-            found[SEASONAL] = y[known[:, None] + ahead - season * (ahead // season + 1)]
-        for name in names:
-            off = truth - found[name]
-            absolute[name] += np.abs(off).sum(axis=(0, 1))
-            squared[name] += (off**2).sum(axis=(0, 1))
-        if ends is not None:
-            off = truth - found[MODEL]
-            inside += ((off >= ends[0, :, :d]) & (off <= ends[1, :, :d])).sum(axis=(0, 1))
-        count, newest = count + len(known), forecast[-1, :, :d]
-    scale = problem.scale(first)
-    errors = {}
-    for name in names:
-        mae = absolute[name] / (count * h)
-        mase = np.divide(mae, scale, out=np.full(d, np.nan), where=scale > 0)
-        errors[name] = Errors(mae, np.sqrt(squared[name] / (count * h)), mase)
-    return Backtest(errors, count, None if ends is None else inside / (count * h), newest)
+    model: ReservoirForecaster, problem: Problem, first: int, interval: float | None = None
+) -> BacktestResult:
+    """Judge a forecaster by the steps of a series that it was not fitted to.
+
+    Parameters
+    ----------
+    model : ReservoirForecaster
+        Fitted to the steps before `first`. It reads the later ones without learning from them.
+    problem : Problem
+    first : int
+        First step of the test part, which must be at least as long as the horizon.
+    interval : float, optional
+        Share of values that intervals should hold; their coverage is then measured.
+
+    Examples
+    --------
+    >>> import numpy as np, paralesn as pe
+    >>> from paralesn.workflows.backtest import Problem, backtest
+    >>> y = np.sin(np.arange(500) / 7)[:, None]
+    >>> problem = Problem(y, targets=1, X=None, horizon=5, season=None)
+    >>> model = pe.ReservoirForecaster(horizon=5).fit(y[:400])
+    >>> result = backtest(model, problem, 400)
+    >>> result.origins, result.beats_naive()
+    (96, True)
+    """
+    bounds = None
+    if interval is not None:
+        ahead = problem.inputs(first, first + problem.horizon)
+        bounds = interval_offsets(model, ahead, interval)
+    tally = _Tally(problem, first, bounds)
+    for origins, forecasts in forecast_origins(model, problem, first):
+        tally.add(origins, forecasts[:, :, : problem.targets])
+    return tally.result()
+
+
+def forecast_origins(
+    model: ReservoirForecaster, problem: Problem, first: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Forecast from every step from `first` on that a whole horizon follows.
+
+    The model has observed the steps before `first`, and reads further ones without learning.
+    Yields origins (n,), the numbers of steps known, and forecasts (n, horizon, series) from there.
+    """
+    h, y = problem.horizon, problem.y
+    last = len(y) - h
+    yield np.array([first]), model.forecast(X=problem.inputs(first, first + h)).reshape(1, h, -1)
+    size = max(1, min(1 << 15, _VALUES // (h * y.shape[1])))
+    for a in range(first, last, size):
+        b = min(a + size, last)
+        forecasts = model.predict(y[a:b], problem.inputs(a, b + h), follow=True)
+        yield np.arange(a + 1, b + 1), forecasts.reshape(b - a, h, -1)
+        if b < last:
+            model.update(y[a:b], problem.inputs(a, b))
+
+
+def interval_offsets(model: ReservoirForecaster, X: Any, level: float) -> np.ndarray | None:
+    """Lower and upper bounds (2, horizon, series) relative to forecasts; None without intervals."""
+    try:
+        forecast = model.forecast(X=X, interval=level)
+    except ValueError:  # too few held-out forecasts
+        return None
+    offsets = np.stack([forecast.lower - forecast.values, forecast.upper - forecast.values])
+    return offsets.reshape(2, model.horizon_, -1)
+
+
+class _Tally:
+    """Sums of errors over blocks of forecasts."""
+
+    def __init__(self, problem: Problem, first: int, bounds: np.ndarray | None) -> None:
+        d, season = problem.targets, problem.season
+        self._problem, self._first = problem, first
+        self._y, self._ahead = problem.y[:, :d], np.arange(problem.horizon)
+        self._bounds = None if bounds is None else bounds[:, :, :d]
+        is_seasonal = season is not None and season <= first
+        self._methods = [MODEL, *([SEASONAL] if is_seasonal else []), LAST]
+        self._absolute = {method: np.zeros(d) for method in self._methods}
+        self._squared = {method: np.zeros(d) for method in self._methods}
+        self._inside, self._origins = np.zeros(d), 0
+        self._latest = np.zeros((problem.horizon, d))
+
+    def add(self, origins: np.ndarray, forecasts: np.ndarray) -> None:
+        """Compare forecasts (n, horizon, targets) from steps (n,) with the truth."""
+        truth = self._y[origins[:, None] + self._ahead]  # (n, horizon, targets)
+        for method in self._methods:
+            error = truth - self._forecast(method, origins, forecasts)
+            self._absolute[method] += np.abs(error).sum(axis=(0, 1))
+            self._squared[method] += (error**2).sum(axis=(0, 1))
+        if self._bounds is not None:
+            error = truth - forecasts
+            is_inside = (error >= self._bounds[0]) & (error <= self._bounds[1])
+            self._inside += is_inside.sum(axis=(0, 1))
+        self._origins += len(origins)
+        self._latest = forecasts[-1]
+
+    def _forecast(self, method: str, origins: np.ndarray, forecasts: np.ndarray) -> np.ndarray:
+        if method == MODEL:
+            return forecasts
+        if method == LAST:
+            return self._y[origins - 1][:, None]
+        season = self._problem.season or 1
+        return self._y[origins[:, None] + self._ahead - season * (self._ahead // season + 1)]
+
+    def result(self) -> BacktestResult:
+        """The errors, averaged."""
+        count, scale = self._origins * self._problem.horizon, self._problem.scale(self._first)
+        errors = {}
+        for method in self._methods:
+            mae = self._absolute[method] / count
+            mase = np.divide(mae, scale, out=np.full(mae.size, np.nan), where=scale > 0)
+            errors[method] = Errors(mae, np.sqrt(self._squared[method] / count), mase)
+        coverage = None if self._bounds is None else self._inside / count
+        return BacktestResult(errors, self._origins, coverage, self._latest)

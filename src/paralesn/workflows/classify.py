@@ -9,7 +9,7 @@ import numpy as np
 
 from paralesn.estimators.classifier import ReservoirClassifier
 from paralesn.features.filter_bank import FilterBank
-from paralesn.tables.cases import Columns, Labelled, as_classes, read_cases
+from paralesn.tables.cases import CaseColumns, LabelledCases, as_classes, read_cases
 from paralesn.tables.formats import labels_array
 from paralesn.tables.reader import TableError
 from paralesn.workflows.progress import Progress, silent
@@ -46,8 +46,8 @@ class Classification:
     """
 
     model: ReservoirClassifier
-    train: Labelled
-    test: Labelled | None = None
+    train: LabelledCases
+    test: LabelledCases | None = None
     predictions: np.ndarray | None = None
     evaluation: Evaluation | None = None
 
@@ -56,7 +56,7 @@ def classify_files(
     train: Path,
     test: Path | None = None,
     *,
-    columns: Columns | None = None,
+    columns: CaseColumns | None = None,
     missing: str = "error",
     seed: int = 0,
     progress: Progress = silent,
@@ -67,7 +67,7 @@ def classify_files(
     ----------
     train, test : Path
         UCR's ``.tsv``, aeon's ``.ts``, or long tables (CSV, Parquet). `test` may lack labels.
-    columns : Columns, optional
+    columns : CaseColumns, optional
         Names of the columns of long tables.
     missing : "error" or "interpolate"
         What to do about missing values inside series.
@@ -93,11 +93,14 @@ def classify_files(
     >>> result.evaluation
     Evaluation(cases=8, accuracy=1.0, majority_accuracy=0.5, unknown_labels=())
     """
-    columns = columns or Columns()
+    columns = columns or CaseColumns()
     train_cases = read_cases(train, columns, missing)
     test_cases = None if test is None else read_cases(test, columns, missing)
     if train_cases.labels is None:
-        raise TableError(f"{train.name} has no column {columns.label!r} (--label) to learn from")
+        raise TableError(
+            f"{train.name} has no column {columns.label!r} (`label`) to learn from",
+            parameter="label",
+        )
     try:
         return classify(train_cases, test_cases, seed=seed, progress=progress)
     except TableError:
@@ -107,7 +110,11 @@ def classify_files(
 
 
 def classify(
-    train: Labelled, test: Labelled | None = None, *, seed: int = 0, progress: Progress = silent
+    train: LabelledCases,
+    test: LabelledCases | None = None,
+    *,
+    seed: int = 0,
+    progress: Progress = silent,
 ) -> Classification:
     """Fit the default `ReservoirClassifier` to labelled cases, and classify others.
 
@@ -129,7 +136,7 @@ def classify(
     return Classification(model, train, test, predictions, evaluation)
 
 
-def predict_labels(model: ReservoirClassifier, cases: Labelled) -> np.ndarray:
+def predict_labels(model: ReservoirClassifier, cases: LabelledCases) -> np.ndarray:
     """Labels (cases,) that a fitted classifier gives; channels must be those it learnt from."""
     channels = cases.series[0].shape[1]
     if channels != model.n_features_in_:
@@ -145,7 +152,7 @@ def predict_labels(model: ReservoirClassifier, cases: Labelled) -> np.ndarray:
 
 def evaluate(
     model: ReservoirClassifier,
-    cases: Labelled,
+    cases: LabelledCases,
     predictions: np.ndarray,
     train_labels: list[str] | None = None,
 ) -> Evaluation | None:
@@ -164,9 +171,22 @@ def evaluate(
     return Evaluation(len(labels), accuracy, majority_accuracy, tuple(unknown))
 
 
-def prediction_columns(cases: Labelled, predictions: np.ndarray) -> dict[str, list[Any]]:
+def prediction_columns(cases: LabelledCases, predictions: np.ndarray) -> dict[str, list[Any]]:
     """Predictions as columns by name, a row for each case: case, predicted and, if known, label."""
     columns: dict[str, list[Any]] = {"case": cases.names, "predicted": predictions.tolist()}
     if cases.labels is not None:
         columns["label"] = cases.labels
     return columns
+
+
+def evaluation_record(cases: int, evaluation: Evaluation | None) -> dict[str, Any]:
+    """The evaluation as JSON can hold it; only the number of cases where labels are not known."""
+    record: dict[str, Any] = {"cases": cases}
+    if evaluation is None:
+        return record
+    record["accuracy"] = evaluation.accuracy
+    if evaluation.majority_accuracy is not None:
+        record["accuracy_of_most_frequent_class"] = evaluation.majority_accuracy
+    if evaluation.unknown_labels:
+        record["unknown_labels"] = list(evaluation.unknown_labels)
+    return record

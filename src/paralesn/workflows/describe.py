@@ -47,6 +47,11 @@ def drawn_reservoir(model: Any) -> Any:
     return drawn_reservoir(inner)
 
 
+def learnt_columns(forecaster: Any) -> tuple[list[str] | None, list[str]]:
+    """Names of the targets, None where they had none, and of inputs known in advance."""
+    return forecaster._names["y"], forecaster._names["X"] or []
+
+
 def _sizes(component: Any) -> dict[str, Any]:
     """Numbers of inputs, outputs and parameters, where they are known."""
     record: dict[str, Any] = {}
@@ -81,9 +86,10 @@ def _learnt(model: Any) -> dict[str, Any]:
     if hasattr(model, "classes_"):
         record["classes"] = [str(label) for label in model.classes_.tolist()]
     if hasattr(model, "horizon_"):
+        targets, inputs = learnt_columns(model)
         record |= {
-            "horizon": model.horizon_, "columns": model._names["y"],
-            "known_in_advance": model._names["X"] or model.n_known_,
+            "horizon": model.horizon_, "columns": targets,
+            "known_in_advance": inputs or model.n_known_,
             "intervals": model._calibration is not None,
         }  # fmt: skip
     if hasattr(model, "feature_names_in_"):

@@ -12,7 +12,7 @@ from paralesn.datasets.storage import checksums, folders
 from paralesn.datasets.storage.checksums import read
 from paralesn.datasets.storage.download import DataFile
 from paralesn.files import DamagedFileError, plain_name
-from paralesn.tables.formats import Cases, Series, labels_array, parse_ts, parse_tsv
+from paralesn.tables.formats import Cases, SeriesArrays, labels_array, parse_ts, parse_tsv
 
 _ARCHIVE = (
     "H. A. Dau et al., The UCR time series archive, IEEE/CAA Journal of Automatica Sinica 6, 2019"
@@ -73,7 +73,7 @@ def _cases(path: Path) -> Cases:
     return parse(read(path), str(path))
 
 
-def _refuse_missing(series: Series, path: Path) -> None:
+def _refuse_missing(series: SeriesArrays, path: Path) -> None:
     """Refuse NaN and infinity."""
     bad = [i for i, case in enumerate(series) if not np.isfinite(case).all()]
     if bad:
@@ -96,7 +96,7 @@ def _check_size(name: str, train: Cases, test: Cases, classes: int, where: str) 
         raise DamagedFileError(f"{where}: expected {expected}, found {actual}")
 
 
-def repeats(train: Series, test: Series) -> int:
+def repeats(train: SeriesArrays, test: SeriesArrays) -> int:
     """Number of test cases that are exact copies of training cases."""
     seen = {case.tobytes() for case in train}
     return sum(case.tobytes() in seen for case in test)

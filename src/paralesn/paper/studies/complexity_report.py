@@ -24,7 +24,7 @@ def tables(record: dict[str, Any], taken: int = 0) -> list[Table]:
     found = [_parameters(record), _sizes(record), _lengths(record), _memory(record)]
     if taken:
         count = len(record["measurements"])
-        note = f"{taken} of {count} measurements are from an earlier run; --fresh measures anew."
+        note = f"{taken} of {count} measurements are from an earlier run."
         for table in found:
             table.caption = " ".join(filter(None, (str(table.caption or ""), note)))
     return found

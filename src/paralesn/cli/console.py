@@ -1,0 +1,69 @@
+"""What commands print: results on standard output, everything else on standard error."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+
+def stderr() -> Console:
+    """A console for notes, progress and errors."""
+    return Console(stderr=True, highlight=False)
+
+
+def console_for(json: bool) -> Console:
+    """A console for people: standard error where standard output is JSON for scripts."""
+    return stderr() if json else Console()
+
+
+def wide(console: Console) -> Console:
+    """A console that does not fold tables where the output is no terminal."""
+    if console.is_terminal:
+        return console
+    return Console(stderr=console.stderr, width=max(console.width, 200))
+
+
+def say(console: Console, text: str) -> None:
+    """Print text as it is, without markup or folding."""
+    console.print(text, markup=False, soft_wrap=True, highlight=False)
+
+
+def print_json(value: Any) -> None:
+    """Print a result for scripts."""
+    typer.echo(json.dumps(value, allow_nan=False, ensure_ascii=False))
+
+
+def picture(console: Console, path: Path, draw: Callable[[Path], object]) -> bool:
+    """Draw a picture if the packages for it are installed; otherwise say which are missing."""
+    try:
+        draw(path)
+    except ModuleNotFoundError as error:
+        say(console, f"No picture: {error}")
+        return False
+    say(console, f"Picture: {path}")
+    return True
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str, float], None]]:
+    """A progress bar on a terminal, silence elsewhere.
+
+    Gives the function to call with what is being done and the share of it that is done.
+    """
+    console = stderr()
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as shown:
+        bar = shown.add_task("reading", total=None)
+
+        def report(activity: str, share: float) -> None:
+            total = 1.0 if share > 0 else None
+            shown.update(bar, description=activity, completed=share, total=total)
+
+        yield report

@@ -1,0 +1,143 @@
+"""Options that several commands have, and how the library's parameters are spelled as options."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from paralesn.tables.cases import CaseColumns
+    from paralesn.tables.cleaning import Cleaning
+
+# -- parameters of the library and options of the command line -------------------------------------
+
+_SINGULAR = {"targets": "target", "values": "value"}  # given once for each
+_PARAMETERS = (
+    "targets", "exog", "time", "time_format", "missing", "gaps", "duplicates", "case", "values",
+    "label", "horizon", "test", "season", "interval", "search", "seed", "steps", "follow",
+)  # fmt: skip
+_MARKED = re.compile(rf"`({'|'.join(_PARAMETERS)})(?:=('[^']*'|[^`']*))?`")
+
+
+def option_of(parameter: str) -> str:
+    """The option that sets a parameter: ``--time-format`` for ``time_format``."""
+    return "--" + _SINGULAR.get(parameter, parameter).replace("_", "-")
+
+
+def as_options(message: str) -> str:
+    """A message of the library with its parameters, which stand in backticks, as options.
+
+    Examples
+    --------
+    >>> as_options("2 values missing; `missing='interpolate'` fills them")
+    '2 values missing; --missing interpolate fills them'
+    >>> as_options("20 rows are fewer than `horizon=24`; see `time_format`")
+    '20 rows are fewer than --horizon 24; see --time-format'
+    """
+
+    def spelled(match: re.Match[str]) -> str:
+        parameter, value = match.groups()
+        if value is None:
+            return option_of(parameter)
+        return f"{option_of(parameter)} {shlex.quote(value.strip(chr(39)))}"
+
+    return _MARKED.sub(spelled, message)
+
+
+# -- every command ---------------------------------------------------------------------------------
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
+ModelFile = Annotated[
+    Path, typer.Argument(help="A saved model.", exists=True, dir_okay=False, readable=True)
+]
+ResultFolder = Annotated[Path, typer.Option(help="Folder for the results.")]
+
+# -- tables ----------------------------------------------------------------------------------------
+
+TableFile = Annotated[
+    Path, typer.Argument(help="CSV (also .gz, .xz) or Parquet.", exists=True, dir_okay=False)
+]
+Interval = Annotated[
+    float, typer.Option(min=0.01, max=0.999, help="Share of values that intervals should hold.")
+]
+TimeFormat = Annotated[
+    str | None,
+    typer.Option(help="How dates are written, in strptime's notation.", show_default="ISO"),
+]
+Missing = Annotated[str, typer.Option(help="Missing values: error or interpolate.")]
+Gaps = Annotated[
+    str, typer.Option(help="Skipped times: keep (take rows as equal steps) or fill (interpolate).")
+]
+Duplicates = Annotated[
+    str, typer.Option(help="Repeated times with other values: error, first, last or mean.")
+]
+
+
+def cleaning(
+    missing: str, gaps: str = "keep", duplicates: str = "error", time_format: str | None = None
+) -> "Cleaning":
+    """What to do about an untidy table; another choice than there is, is a wrong call."""
+    from paralesn.tables.cleaning import Cleaning
+    from paralesn.tables.reader import TableError
+
+    try:
+        return Cleaning(missing, gaps, duplicates, time_format)
+    except TableError as error:
+        option = option_of(error.parameter or "")
+        raise typer.BadParameter(as_options(str(error)), param_hint=option) from None
+
+
+# -- series to classify ----------------------------------------------------------------------------
+
+_LONG = "of a long table"
+CaseFile = Annotated[
+    Path, typer.Argument(help="Labelled series.", exists=True, dir_okay=False, show_default=False)
+]
+Case = Annotated[str, typer.Option("--case", help=f"Column {_LONG} that tells series apart.")]
+CaseTime = Annotated[str, typer.Option("--time", help=f"Column {_LONG} with the time.")]
+Value = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--value", help=f"Column {_LONG} with a channel; may be repeated.", show_default="value"
+    ),
+]
+Label = Annotated[str, typer.Option("--label", help=f"Column {_LONG} with the class.")]
+
+
+def case_columns(case: str, time: str, values: list[str] | None, label: str) -> "CaseColumns":
+    """Names of the columns of a long table."""
+    from paralesn.tables.cases import CaseColumns
+
+    return CaseColumns(case, time, tuple(values or ["value"]), label)
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def seconds(text: str | None) -> float | None:
+    """Seconds from 90, 60s, 2m, 1h or 500ms."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h)?\s*", text)
+    if match is None:
+        raise typer.BadParameter(f"expected a time such as 60s, 2m or 90 (seconds), got {text!r}")
+    factor = {None: 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+    return float(match[1]) * factor[match[2]]
+
+
+def folder(out: Path, option: str = "--out") -> Path:
+    """The folder, checked to be one or that it can be made."""
+    if not out.parent.is_dir():
+        raise typer.BadParameter(f"the folder {out.parent} does not exist", param_hint=option)
+    if out.exists() and not out.is_dir():
+        raise typer.BadParameter(f"{out} is not a folder", param_hint=option)
+    return out
+
+
+def file_in_folder(path: Path | None, option: str) -> None:
+    """Check that the folder of a file to write exists."""
+    if path is not None and not path.parent.is_dir():
+        raise typer.BadParameter(f"the folder {path.parent} does not exist", param_hint=option)

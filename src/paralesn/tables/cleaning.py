@@ -1,0 +1,218 @@
+"""Decisions about untidy tables: repeated times, skipped times, missing values."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from paralesn.tables.clock import Clock, format_times
+from paralesn.tables.reader import Table, TableError
+
+if TYPE_CHECKING:
+    from paralesn.tables.observations import Observations
+
+CHOICES = {
+    "missing": ("error", "interpolate"),
+    "gaps": ("keep", "fill"),
+    "duplicates": ("error", "first", "last", "mean"),
+}
+
+
+@dataclass(frozen=True)
+class Cleaning:
+    """What to do about an untidy table.
+
+    Attributes
+    ----------
+    missing : "error" or "interpolate"
+        Values that are missing.
+    gaps : "keep" or "fill"
+        Times that are skipped: take rows as equal steps, or insert rows and interpolate.
+    duplicates : "error", "first", "last" or "mean"
+        Times that are repeated with other values. Identical rows are always dropped.
+    time_format : str, optional
+        How dates are written, in the notation of strptime. Default: ISO.
+    """
+
+    missing: str = "error"
+    gaps: str = "keep"
+    duplicates: str = "error"
+    time_format: str | None = None
+
+    def __post_init__(self) -> None:
+        for parameter in CHOICES:
+            check_choice(parameter, getattr(self, parameter))
+
+
+def check_choice(parameter: str, value: str) -> None:
+    """Raise for a decision that there is not."""
+    if value not in CHOICES[parameter]:
+        expected = " or ".join(CHOICES[parameter])
+        raise TableError(f"`{parameter}` is {value!r}, expected {expected}", parameter=parameter)
+
+
+class _Sorted(NamedTuple):
+    times: np.ndarray
+    values: np.ndarray
+    order: np.ndarray  # rows of the table
+
+
+def sort_by_time(
+    table: Table, times: np.ndarray, values: np.ndarray, cleaning: Cleaning, notes: list[str]
+) -> _Sorted:
+    """Times, values and the rows of the table they came from, by time and with each time once."""
+    order = np.argsort(times, kind="stable")
+    late = int((np.maximum.accumulate(times) > times).sum())
+    if late:
+        notes.append(f"{_count(late, 'row')} came after a later one: sorted")
+    times, values = times[order], values[order]
+    repeated = np.flatnonzero(times[1:] == times[:-1]) + 1
+    if not repeated.size:
+        return _Sorted(times, values, order)
+    pairs = ((values[row], values[row - 1]) for row in repeated)
+    is_same = np.array([np.array_equal(a, b, equal_nan=True) for a, b in pairs])
+    first = repeated[0] if is_same.all() else repeated[~is_same][0]
+    when = format_times(times[first : first + 1])[0]
+    where = f"the first {when}, {table.location(int(order[first]))}"
+    if not is_same.all() and cleaning.duplicates == "error":
+        raise TableError(
+            f"times that come again with other values: {int((~is_same).sum())}, {where}; "
+            "`duplicates` first, last or mean says which to take",
+            parameter="duplicates",
+        )
+    rule = "first" if is_same.all() else cleaning.duplicates
+    action = "identical rows dropped" if is_same.all() else f"the {rule} taken"
+    notes.append(
+        f"{_count(repeated.size, 'row')} with a time that was there already: {action}, {where}"
+    )
+    return _distinct(_Sorted(times, values, order), rule)
+
+
+def _distinct(rows: _Sorted, rule: str) -> _Sorted:
+    """Merge rows of equal times: their first, last or mean values."""
+    times, values, order = rows
+    starts = np.flatnonzero(np.r_[True, times[1:] != times[:-1]])
+    if rule == "mean":
+        counts = np.diff(np.r_[starts, len(times)])
+        means = np.add.reduceat(values, starts) / counts[:, None]
+        return _Sorted(times[starts], means, order[starts])
+    selected = starts if rule == "first" else np.r_[starts[1:], len(times)] - 1
+    return _Sorted(times[selected], values[selected], order[selected])
+
+
+def split_future(observations: "Observations") -> "Observations":
+    """Take the rows at the end that have no target as known in advance."""
+    targets = ", ".join(observations.targets)
+    is_empty = np.isnan(observations.values[:, : len(observations.targets)]).all(axis=1)
+    observed = np.flatnonzero(~is_empty)
+    if not observed.size:
+        raise TableError(f"{observations.path.name}: {targets} has no value at all")
+    future = len(observations.values) - 1 - int(observed[-1])
+    if not future:
+        return observations
+    observations.notes.append(
+        f"{_count(future, 'row')} at the end without {targets}: the time to come"
+    )
+    if not observations.exog and observations.times is None:  # such rows say nothing
+        return replace(observations, values=observations.values[:-future])
+    return replace(observations, future=future)
+
+
+def fill_gaps(observations: "Observations", cleaning: Cleaning) -> "Observations":
+    """Report times that are skipped, and insert rows where that is wanted."""
+    times, clock, notes = observations.times, observations.clock, observations.notes
+    if times is None or clock is None:
+        return observations
+    if clock.kind == "irregular":
+        notes.append("times are irregular: rows are taken as equal steps")
+    steps = clock.steps(times)
+    gaps = np.flatnonzero(steps != 1)
+    if not gaps.size:
+        return observations
+    first = " to ".join(format_times(times[gaps[0] : gaps[0] + 2]))
+    if np.isnan(steps[gaps]).any():
+        note = f"{_count(gaps.size, 'time')} not {clock} after the one before, first {first}"
+        if cleaning.gaps == "fill":
+            raise TableError(f"`gaps='fill'` needs times on a grid: {note}", parameter="gaps")
+        notes.append(f"{note}: rows are taken as equal steps")
+        return observations
+    count = int((steps[gaps] - 1).sum())
+    note = f"{_count(gaps.size, 'gap')}, {_count(count, 'row')} missing ({clock}), first {first}"
+    if cleaning.gaps == "keep":
+        notes.append(f"{note}: rows are taken as equal steps; `gaps='fill'` puts rows in")
+        return observations
+    if count > 10 * len(times):
+        raise TableError(
+            f"`gaps='fill'` would put in more than ten times the rows there are: {note}",
+            parameter="gaps",
+        )
+    notes.append(f"{note}: put in and interpolated")
+    return _insert_rows(observations, times, clock, steps.astype(int))
+
+
+def _insert_rows(
+    observations: "Observations", times: np.ndarray, clock: Clock, steps: np.ndarray
+) -> "Observations":
+    """Insert rows between those that are `steps` apart, on the line between their neighbours."""
+    positions = np.r_[0, steps.cumsum()]
+    grid = np.arange(positions[-1] + 1)
+    all_times = np.empty(grid.size, times.dtype)
+    for position, step, time in zip(positions, [*steps, 1], times, strict=True):
+        all_times[position] = time
+        if step > 1:
+            all_times[position + 1 : position + step] = clock.after(time, step - 1)
+    columns = []
+    for column in observations.values.T:
+        values = np.interp(grid, positions, column)  # NaN where a neighbour is
+        values[positions] = column
+        columns.append(values)
+    future = int((grid > positions[observations.rows - 1]).sum())
+    return replace(observations, values=np.column_stack(columns), times=all_times, future=future)
+
+
+def fill_missing(
+    observations: "Observations", table: Table, order: np.ndarray, cleaning: Cleaning
+) -> "Observations":
+    """Refuse or interpolate missing values; `order` are the rows of the table they came from."""
+    values, reports = observations.values.copy(), []
+    for index, name in enumerate([*observations.targets, *observations.exog]):
+        end = observations.rows if index < len(observations.targets) else len(values)
+        column = values[:end, index]
+        empty = np.flatnonzero(np.isnan(column))
+        if not empty.size:
+            continue
+        where = _origin(observations, table, order, int(empty[0]))
+        report = f"{_count(empty.size, 'value')} of {name!r} missing, the first in {where}"
+        reports.append(report)
+        if cleaning.missing == "interpolate":
+            longest = _interpolate(column, empty, report)
+            observations.notes.append(f"{report}: interpolated, at most {longest} in a row")
+    if reports and cleaning.missing == "error":
+        raise TableError(
+            "; ".join(reports) + "; `missing='interpolate'` fills them linearly",
+            parameter="missing",
+        )
+    return replace(observations, values=values)
+
+
+def _interpolate(column: np.ndarray, empty: np.ndarray, report: str) -> int:
+    """Fill empty values of a column in place; the length of the longest run of them."""
+    present = np.flatnonzero(~np.isnan(column))
+    if not present.size or empty[0] < present[0] or empty[-1] > present[-1]:
+        raise TableError(
+            f"{report}: values before the first or after the last one there is cannot be "
+            "interpolated; cut these rows off"
+        )
+    column[empty] = np.interp(empty, present, column[present])
+    return int(np.diff(present).max()) - 1
+
+
+def _origin(observations: "Observations", table: Table, order: np.ndarray, row: int) -> str:
+    """The line a row came from, or its time where rows were inserted."""
+    if observations.times is None or len(observations.values) <= len(order):
+        return table.location(int(order[row])).split(", ")[-1]
+    return format_times(observations.times[row : row + 1])[0]
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

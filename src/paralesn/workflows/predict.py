@@ -1,0 +1,197 @@
+"""Apply a saved model to new data: forecast after a table, label series, or predict rows."""
+
+from dataclasses import dataclass, field
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paralesn.estimators.classifier import ReservoirClassifier
+from paralesn.estimators.forecaster.estimator import ReservoirForecaster
+from paralesn.estimators.live import reading
+from paralesn.estimators.regressor import ReservoirRegressor
+from paralesn.tables.cases import CaseColumns, read_cases
+from paralesn.tables.cleaning import Cleaning
+from paralesn.tables.clock import format_times
+from paralesn.tables.observations import Observations, read_observations
+from paralesn.tables.reader import TableError, column_names
+from paralesn.workflows.classify import Evaluation, evaluate, predict_labels, prediction_columns
+from paralesn.workflows.describe import learnt_columns
+from paralesn.workflows.forecast_report import forecast_columns
+
+MODELS = (ReservoirForecaster, ReservoirClassifier, ReservoirRegressor)
+
+
+@dataclass(frozen=True)
+class PredictionRequest:
+    """How to read new data, and what to predict from it.
+
+    Attributes
+    ----------
+    steps : int, optional
+        Steps to forecast. Default: the model's horizon.
+    follow : bool
+        Whether the new rows follow on those the model has seen; otherwise it starts from zero.
+    interval : float
+        Share of values that a forecaster's intervals should hold.
+    time : str, optional
+        Time column of a table.
+    cleaning : Cleaning
+        What to do about missing values, skipped times and repeated times.
+    columns : CaseColumns
+        Columns of a long table, for a classifier.
+    """
+
+    steps: int | None = None
+    follow: bool = False
+    interval: float = 0.9
+    time: str | None = None
+    cleaning: Cleaning = field(default_factory=Cleaning)
+    columns: CaseColumns = field(default_factory=CaseColumns)
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Predictions as columns by name, what to know about them, and how good they are.
+
+    `evaluation` is that of a classifier on cases with labels, else None.
+    """
+
+    columns: dict[str, list[Any]]
+    notes: tuple[str, ...] = ()
+    evaluation: Evaluation | None = None
+
+
+def predict_file(model: Any, path: Path, request: PredictionRequest | None = None) -> Predictions:
+    """Predict from a file with a fitted model.
+
+    A forecaster reads the table and forecasts the steps after it. A classifier takes the files that
+    `classify_files` takes. A regressor predicts every row from the columns it learnt from.
+
+    Parameters
+    ----------
+    model : ReservoirForecaster, ReservoirClassifier or ReservoirRegressor
+        A forecaster that follows is updated.
+    path : Path
+    request : PredictionRequest, optional
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, pandas as pd, paralesn as pe
+    >>> from pathlib import Path
+    >>> from paralesn.workflows.predict import predict_file
+    >>> table = pd.DataFrame({"wave": np.sin(np.arange(400) / 7).round(6)})
+    >>> model = pe.ReservoirForecaster(horizon=3).fit(table)
+    >>> path = Path(tempfile.mkdtemp()) / "new.csv"
+    >>> table.to_csv(path, index=False)
+    >>> [round(value, 2) for value in predict_file(model, path).columns["wave"]]
+    [0.56, 0.67, 0.77]
+    """
+    request = request or PredictionRequest()
+    if isinstance(model, ReservoirForecaster):
+        return _forecast(model, path, request)
+    if isinstance(model, ReservoirClassifier):
+        return _classify(model, path, request)
+    if isinstance(model, ReservoirRegressor):
+        return _regress(model, path, request)
+    expected = ", ".join(kind.__name__ for kind in MODELS)
+    raise TypeError(f"model must be one of {expected}, got {type(model).__name__}")
+
+
+def _classify(model: ReservoirClassifier, path: Path, request: PredictionRequest) -> Predictions:
+    """Label the series of a file."""
+    cases = read_cases(path, request.columns, request.cleaning.missing)
+    labels = predict_labels(model, cases)
+    return Predictions(prediction_columns(cases, labels), evaluation=evaluate(model, cases, labels))
+
+
+def _regress(model: ReservoirRegressor, path: Path, request: PredictionRequest) -> Predictions:
+    """Predict for every row of a table."""
+    names = [str(name) for name in getattr(model, "feature_names_in_", column_names(path))]
+    if len(names) != model.n_features_in_:
+        raise TableError(
+            f"{path.name} has the columns {', '.join(names)}, expected {model.n_features_in_} "
+            "inputs as the model learnt from"
+        )
+    observations = read_observations(path, names, time=request.time, cleaning=request.cleaning)
+    state = None
+    if request.follow:
+        state = model.state_
+        if any(layer.ndim != 1 for layer in state.layers):
+            raise TableError(
+                "`follow` needs a model that learnt from one series", parameter="follow"
+            )
+    values = np.asarray(model.predict(observations.y, state=state))
+    values = values.reshape(len(observations.y), -1)
+    suffixes = [""] if values.shape[1] == 1 else [f"_{k}" for k in range(1, values.shape[1] + 1)]
+    columns = {f"prediction{suffix}": values[:, k].tolist() for k, suffix in enumerate(suffixes)}
+    return Predictions({"row": list(range(1, len(values) + 1)), **columns})
+
+
+def _forecast(model: ReservoirForecaster, path: Path, request: PredictionRequest) -> Predictions:
+    """Forecast the steps after the last row of a table."""
+    targets, exog = learnt_columns(model)
+    if targets is None or (model.n_known_ and not exog):
+        raise TableError(
+            "the model does not know the names of its columns: fit it to pandas frames"
+        )
+    observations = read_observations(
+        path, targets, exog, time=request.time, cleaning=request.cleaning
+    )
+    notes = list(observations.notes)
+    steps = request.steps or model.horizon_
+    ahead = _inputs_ahead(model, observations, steps)
+    try:
+        model = _after(model, observations, request.follow, notes)
+        values, lower, upper = _with_interval(model, steps, ahead, request.interval, notes)
+    except ValueError as error:
+        raise TableError(f"{path.name}: {error}") from error
+    # Only the last step, where that is all the model predicts.
+    when = format_times(observations.ahead(steps))[-len(values) :]
+    columns = forecast_columns(tuple(targets), values, lower, upper)
+    return Predictions({observations.time or "step": when, **columns}, tuple(notes))
+
+
+def _inputs_ahead(
+    model: ReservoirForecaster, observations: Observations, steps: int
+) -> np.ndarray | None:
+    """Known inputs of whole horizons after the last target, or None where the model has none."""
+    if not observations.exog:
+        return None
+    rows, whole = observations.rows, ceil(steps / model.horizon_) * model.horizon_
+    if observations.future < whole:
+        raise TableError(
+            f"{', '.join(observations.exog)} must be known for {whole} rows after the last target, "
+            f"got {observations.future}",
+            parameter="steps",
+        )
+    return observations.X[rows : rows + whole]
+
+
+def _after(
+    model: ReservoirForecaster, observations: Observations, follow: bool, notes: list[str]
+) -> ReservoirForecaster:
+    """The model after reading all rows, from where it was or from zero."""
+    rows = observations.rows
+    known = observations.X[:rows] if observations.exog else None
+    if follow:
+        return model.update(observations.y, known)
+    if rows < model.washout + model.horizon_:
+        notes.append(f"{rows} rows are few to begin from zero with; `follow` continues instead")
+    return reading(model, observations.y, known)
+
+
+def _with_interval(
+    model: ReservoirForecaster, steps: int, X: Any, interval: float, notes: list[str]
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """A forecast and its bounds, (steps, targets) each; no bounds without calibration."""
+    width = model.n_features_in_
+    try:
+        forecast = model.forecast(steps, X, interval=interval)
+    except ValueError as error:
+        values = model.forecast(steps, X).reshape(-1, width)
+        notes.append(f"no intervals: {error}")
+        return values, None, None
+    values, lower, upper = (part.reshape(-1, width) for part in forecast)
+    return values, lower, upper

@@ -1,0 +1,139 @@
+"""A model on a stream of lines: numbers of a line, predictions, and a state that is saved."""
+
+import hashlib
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from paralesn.estimators.live import Live, Standing
+from paralesn.persistence import save
+from paralesn.workflows.describe import learnt_columns
+
+
+def start(model: Any, path: Path, *, fresh: bool = False) -> Live:
+    """Feed a model from where its training ended, or from zero if `fresh`.
+
+    The state is tied to the contents of `path`, the file of the model.
+    """
+    try:
+        live = Live(model, fresh)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from error
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+    live.standing = replace(live.standing, model=digest)
+    return live
+
+
+def resume(live: Live, standing: Standing, path: Path) -> None:
+    """Continue from a state, which must be of the same model; `path` is where it came from."""
+    if standing.model != live.standing.model:
+        raise ValueError(f"{path} belongs to another model, or to another version of this one")
+    live.standing = standing
+
+
+class LineReader:
+    """Predict from lines of numbers, separated by commas or blanks.
+
+    Parameters
+    ----------
+    live : Live
+    """
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self._expected = _expected_numbers(live.model)
+
+    def read(self, line: bytes, number: int) -> np.ndarray:
+        """Predictions after line `number`; a wrong line is counted and raises ValueError."""
+        try:
+            return self._live.read(self._row(line), number)
+        except ValueError:
+            self._live.standing = replace(self._live.standing, lines=number)
+            raise
+
+    def _row(self, line: bytes) -> np.ndarray:
+        """The numbers of a line."""
+        text, width = line.decode("utf-8", errors="replace").strip(), self._live.width
+        commas = text.count(",")
+        try:
+            row = np.array([float(number) for number in text.replace(",", " ").split()])
+        except ValueError:
+            row = np.zeros(0)
+        if row.size != width or (commas and commas != width - 1):
+            raise ValueError(f"expected {self._expected}, got {text[:80]!r}")
+        if not np.isfinite(row).all():
+            raise ValueError(f"expected finite numbers, got {text[:80]!r}")
+        return row
+
+
+def _expected_numbers(model: Any) -> str:
+    """What a line must hold."""
+    names = None
+    if hasattr(model, "horizon_"):
+        names, _ = learnt_columns(model)
+    elif hasattr(model, "feature_names_in_"):
+        names = [str(name) for name in model.feature_names_in_]
+    count = int(model.n_features_in_)
+    text = f"{count} number{'s' if count > 1 else ''}"
+    return text if names is None else f"{text} ({', '.join(names)})"
+
+
+class StateSaver:
+    """Save the state of a stream: after every line, or at intervals and at the end.
+
+    A state is never changed, only replaced by the next one, so the thread that saves sees either.
+
+    Parameters
+    ----------
+    live : Live
+    path : Path or None
+        None saves nothing.
+    seconds : float
+        Between saves; 0 saves in `line_read`.
+    on_error : function
+        Told of an error between two saves; the last save raises it.
+    """
+
+    def __init__(
+        self, live: Live, path: Path | None, seconds: float, on_error: Callable[[OSError], None]
+    ) -> None:
+        self._live, self._path, self._seconds, self._on_error = live, path, seconds, on_error
+        self._saved: Standing | None = live.standing if path and path.exists() else None
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def line_read(self) -> None:
+        """Call after every line, before its prediction is written."""
+        if self._seconds == 0:
+            self._save()
+
+    def _save(self) -> None:
+        standing = self._live.standing
+        if self._path is not None and standing is not self._saved:
+            save(standing, self._path)
+            self._saved = standing
+
+    def _save_at_intervals(self) -> None:
+        while not self._stop.wait(self._seconds):
+            try:
+                self._save()
+            except OSError as error:
+                self._on_error(error)
+
+    def __enter__(self) -> Self:
+        self._save()  # a file that cannot be written should be known at once
+        if self._path is not None and self._seconds > 0:
+            self._thread = threading.Thread(target=self._save_at_intervals, daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._save()
