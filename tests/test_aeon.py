@@ -35,6 +35,7 @@ def test_it_is_the_classifier_with_channels_before_time(rng):
     assert len(ParalESNClassifier(units=64).fit(ragged, y[:10]).predict(ragged)) == 10
 
 
+@pytest.mark.slow
 def test_without_aeon_it_says_what_to_install():
     code = "import sys; sys.modules['aeon'] = None; import paralesn.aeon"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

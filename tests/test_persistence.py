@@ -65,6 +65,7 @@ def test_a_loaded_model_is_the_saved_one(name, tmp_path):
         np.testing.assert_array_equal(again.feature_names_in_, model.feature_names_in_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["reservoir", "real", "regressor"])
 def test_another_process_gets_the_same_bits(name, tmp_path):
     pe.save(MODELS[name], tmp_path / "model")

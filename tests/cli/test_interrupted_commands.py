@@ -14,6 +14,8 @@ from typer.testing import CliRunner
 import paralesn as pe
 from paralesn.cli import app
 
+pytestmark = pytest.mark.slow
+
 
 def start(*arguments):
     command = [sys.executable, *map(str, arguments)]

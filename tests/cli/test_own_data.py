@@ -47,6 +47,7 @@ def test_forecast_writes_everything_and_says_how_good_it_is(data, tmp_path):
     assert report["test"]["beats_naive"] is True
 
 
+@pytest.mark.slow
 def test_forecast_as_json_prints_nothing_else_and_is_reproducible(data, tmp_path):
     arguments = ("forecast", data, "--target", "load", "--target", "temp", "--horizon", 6, "--json")
     first, second = (
@@ -81,6 +82,7 @@ def test_exogenous_columns(frame, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_search_keeps_to_its_time(data, tmp_path):
     start = time.monotonic()
     arguments = ("--target", "load", "--horizon", 3, "--search", "1s", "--out", tmp_path / "out")

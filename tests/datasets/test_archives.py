@@ -296,6 +296,7 @@ def test_what_is_available(folder):
     assert fetch("ucr:toy") == [folder / "UCR/Toy/Toy_TRAIN.tsv", folder / "UCR/Toy/Toy_TEST.tsv"]
 
 
+@pytest.mark.slow
 def test_importing_touches_no_network():
     code = "import sys, paralesn.datasets; print({'pooch', 'requests'} & set(sys.modules))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

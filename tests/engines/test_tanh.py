@@ -73,6 +73,7 @@ def test_outside_kernels_it_refuses():
         tanh(0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="reads x86 assembly")
 @pytest.mark.parametrize(("dtype", "packed"), [("f8", "divpd"), ("f4", "divps")])
 def test_the_compiled_layer_divides_vectors(dtype, packed):

@@ -269,6 +269,7 @@ def test_wrong_devices_and_states():
         res.step(torch.zeros(2, 2, 1))
 
 
+@pytest.mark.slow
 def test_without_pytorch_the_error_says_what_to_install():
     code = (
         "import sys\n"

@@ -64,6 +64,7 @@ def test_forecasts_feed_whole_horizons_back():
         model.update([0.1], refit=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["regressor", "classifier", "forecaster"])
 def test_saved_and_loaded_without_torch(kind, tmp_path):
     model = fitted(kind)

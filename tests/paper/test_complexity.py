@@ -210,6 +210,7 @@ def test_a_mere_matrix_needs_its_bytes():
     assert tried == {50_000_000: False, 150_000_000: True}
 
 
+@pytest.mark.slow
 def test_another_failure_is_an_error():
     with pytest.raises(RuntimeError, match="units must be"):
         complexity_child.in_a_child({"kind": "ESN", "units": -1, "rounds": 1}, None)

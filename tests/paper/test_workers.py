@@ -15,11 +15,13 @@ def power(base, exponent):
     return base**exponent
 
 
+@pytest.mark.slow
 def test_results_come_with_their_numbers():
     found = dict(workers.each(power, [(2, n) for n in range(6)], 2))
     assert found == {n: 2**n for n in range(6)}
 
 
+@pytest.mark.slow
 def test_a_failure_is_told():
     with pytest.raises(ZeroDivisionError):
         list(workers.each(power, [(2, 1), (0, -1)], 2))
@@ -38,6 +40,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
 def test_workers_end_when_their_parent_is_killed(tmp_path):
     script = tmp_path / "parent.py"

@@ -162,6 +162,7 @@ def test_an_interrupted_fit_leaves_everything_as_it_was(blobs, monkeypatch):
 # -- without PyTorch, in files, on terminals, with scikit-learn ------------------------------------
 
 
+@pytest.mark.slow
 def test_importing_and_predicting_do_without_torch(tmp_path, blobs):
     X, y = blobs
     model = quick().fit(X, y)

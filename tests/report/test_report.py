@@ -338,6 +338,7 @@ def test_without_what_draws_the_picture_the_page_is_there(tmp_path, folders, mon
     assert (tmp_path / "page" / "index.html").exists()
 
 
+@pytest.mark.slow
 def test_nothing_to_report_is_an_error_that_says_what_to_do(tmp_path):
     call = [sys.executable, "-m", "paralesn", "report"]
     done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False)

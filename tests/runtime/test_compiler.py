@@ -56,6 +56,7 @@ def toy(tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_a_second_process_compiles_nothing(toy):
     assert toy() == ["15.0", "1", "0"]
     assert toy() == ["15.0", "0", "1"]
@@ -76,6 +77,7 @@ folder.write_text("a file in the way")
 """
 
 
+@pytest.mark.slow
 def test_with_no_folder_to_write_to_it_compiles_in_memory(toy):
     printed = toy(NOWHERE, "print(type(total._cache).__name__)")
     assert printed[:2] == ["NullCache", "15.0"]

@@ -293,6 +293,7 @@ def test_figures_show_the_numbers(tmp_path):
     assert len(list(tmp_path.iterdir())) == 2
 
 
+@pytest.mark.slow
 def test_importing_loads_no_extras():
     code = "import sys, paralesn.theory; print({'matplotlib', 'torch'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

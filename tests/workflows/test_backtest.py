@@ -85,6 +85,7 @@ def test_further_series_are_read_but_not_judged(y):
     assert not make_forecaster(problem, {}).shared
 
 
+@pytest.mark.slow
 def test_a_search_is_reproducible_and_keeps_to_its_time(y, monkeypatch):
     ticks = itertools.count()
     monkeypatch.setattr("paralesn.workflows.tune.time.monotonic", lambda: 0.1 * next(ticks))
