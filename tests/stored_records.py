@@ -7,9 +7,8 @@ from functools import cache
 import numpy as np
 
 from paralesn import files
-from paralesn.paper import catalogue, configurations, records, runs
+from paralesn.paper import catalogue, configurations, protocols, records, runs
 from paralesn.paper.studies.complexity import BY_LENGTH, BY_SIZE, MODELS
-from paralesn.paper.tables import MAIN
 
 SURROUNDINGS = {
     "versions": {"python": "3.12.0", "paralesn": "0.1.0"},
@@ -32,9 +31,9 @@ def regression(seeds=3):
     """Runs of the paper's four models on all regression tasks, in both spaces."""
     rng = np.random.default_rng(0)
     found = []
-    for task in catalogue.tasks_of("regression"):
+    for task in protocols.of_kind("regression").tasks():
         scale = catalogue.tasks()[task].scale
-        for model in MAIN:
+        for model in catalogue.MAIN:
             for space in ("paper", "extended"):
                 chosen = configurations.shipped(task, model, space)
                 for seed in range(seeds) if chosen is not None else ():

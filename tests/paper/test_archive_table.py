@@ -1,5 +1,7 @@
 """The table of the archive: which datasets, what is run, and how rivals are counted."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from rich.console import Console
@@ -7,8 +9,12 @@ from typer.testing import CliRunner
 
 import paralesn as pe
 from paralesn.cli import app
-from paralesn.paper import reproduce, runs
+from paralesn.paper import protocols, reproduce, runs
 from paralesn.paper.protocols import ucr
+from paralesn.paper.results import Cell, Row
+from paralesn.paper.table import as_rich
+
+PROTOCOL = protocols.of_kind("ucr")
 
 
 def write(folder, name, rng, cases=30):
@@ -50,7 +56,8 @@ def test_rivals_are_read_where_they_are(folder, monkeypatch):
 
 def test_a_run_is_the_classifier_as_it_comes(folder):
     data = pe.datasets.load_ucr("Waves")
-    (first, second) = ucr.plan(["Waves"], 2)
+    chosen = PROTOCOL.shipped("Waves", ucr.MODEL, "extended")
+    (first, second) = runs.plan([chosen], 2)
     expected = pe.ReservoirClassifier().fit(data.X_train, data.y_train)
     found = ucr.measure(first)
     assert found["metrics"]["accuracy"] == expected.score(data.X_test, data.y_test) == 1.0
@@ -61,7 +68,8 @@ def test_a_run_is_the_classifier_as_it_comes(folder):
 
 def test_rivals_are_counted_where_they_have_a_figure():
     def row(name, mean, **published):
-        return {"task": name, "mean": mean, "published": published}
+        fixed = ("accuracy", mean, 0.0, 1, 1.0, {"accuracy": mean}, "", None)
+        return Cell("ucr", ucr._task(name), Row(ucr.MODEL), *fixed, rivals=published)
 
     results = [
         row("a", 0.9, Hydra=0.8, HC2=0.95),
@@ -77,11 +85,12 @@ def test_rivals_are_counted_where_they_have_a_figure():
 
 
 def test_what_is_on_record_is_not_run_again(folder, tmp_path, monkeypatch):
-    found, written = reproduce.ucr(["Waves"], tmp_path / "out")
-    assert [path.name for path in written] == ["records.jsonl", "ucr.json"]
-    monkeypatch.setitem(runs.KINDS, ucr.KIND, None)
-    again, _ = reproduce.ucr(["Waves"], tmp_path / "out")
-    assert again == found
+    monkeypatch.setattr(ucr, "at_hand", lambda: ["Waves"])
+    found = reproduce.reproduce(["ucr"], None, tmp_path / "out")
+    assert [path.name for path in found.written[:2]] == ["records.jsonl", "ucr.json"]
+    monkeypatch.setattr(ucr, "measure", None)
+    again = reproduce.reproduce(["ucr"], None, tmp_path / "out")
+    assert again.data() == found.data()
 
 
 def test_the_command_prints_the_table(folder, tmp_path):
@@ -103,10 +112,10 @@ def test_without_any_data_the_command_says_so(tmp_path, monkeypatch):
 
 
 def test_the_best_of_a_row_is_bold(folder, tmp_path):
-    found, _ = reproduce.ucr(["Waves"], tmp_path / "out")
-    found[0]["mean"] = 0.95
+    found = reproduce.reproduce(["ucr"], None, tmp_path / "out")
+    cell = found.cells["Waves", Row(ucr.MODEL)]
     console = Console(record=True, width=200, force_terminal=True)
-    console.print(ucr.as_rich(found))
+    console.print(as_rich(ucr.accuracies([replace(cell, mean=0.95)])))
     text = console.export_text(styles=True)
     assert "\x1b[1m1.0000" in text
     assert "\x1b[1m0.9500" not in text

@@ -14,17 +14,25 @@ from paralesn.paper import (
     configurations,
     energy,
     proposals,
+    protocol,
+    protocols,
     reproduce,
+    results,
     runs,
     search,
+    selection,
     spaces,
-    tables,
 )
+from paralesn.paper.configurations import Tuned
 from paralesn.paper.protocols import classification as classify
 from paralesn.paper.protocols import mnist
-from paralesn.paper.search import Budget, Tuned
+from paralesn.paper.results import Row
+from paralesn.paper.search import Budget
+from paralesn.paper.table import as_latex, as_rich
 from paralesn.readouts.ridge import Ridge
 
+ARCHIVES, DIGITS = protocols.of_kind("classification"), protocols.of_kind("mnist")
+BOTH = [*ARCHIVES.tasks(), *DIGITS.tasks()]
 LAYER = {"rho": [0.5, 0.95], "mix_scale": 0.5, "bias_scale": 0.1}
 CHOSEN = Tuned("forda", "ParalESN", "extended", LAYER, 1.0, 0.9, 5, 1.0, 3)
 DENSE = Tuned("forda", "ESN", "paper", {"rho": 0.9}, 1.0, 0.8, 5, 1.0, 3)
@@ -46,9 +54,9 @@ def small(monkeypatch, rng):
         train, test = (_tones(rng, periods, n, len(periods)) for n in (150, 90))
         made[kind] = classify.Cases(*train, *test, len(periods))
     few = {name: replace(task, units=24) for name, task in catalogue.tasks().items()}
-    for module in (classify, runs):
+    for module in (classify, mnist):
         monkeypatch.setattr(module, "tasks", lambda: few)
-    monkeypatch.setattr(classify, "data", lambda task: made[few[task].kind])
+        monkeypatch.setattr(module, "data", lambda task: made[few[task].group])
     monkeypatch.setattr(datasets, "fetch", lambda task: [])
     return made
 
@@ -58,27 +66,32 @@ def small(monkeypatch, rng):
 
 def test_the_catalogue_is_the_papers():
     names = "blink faultdetectiona forda fordb starlightcurves smnist psmnist"
-    assert " ".join(catalogue.tasks_of("classification", "mnist")) == names
+    assert " ".join(BOTH) == names
     deep = catalogue.published("forda", "ParalESN (deep)")
     assert (deep.mean, deep.std) == (pytest.approx(0.928), pytest.approx(0.005))
     assert catalogue.published("psmnist", "Transformer").mean == pytest.approx(0.974)
     assert catalogue.published("forda", "SCR") is None
-    for name in catalogue.tasks_of("classification", "mnist"):
+    for name in BOTH:
         task = catalogue.tasks()[name]
         assert (task.better, task.units) == ("higher", 1024)
-        assert all(catalogue.published(name, model) for model in tables.MAIN)
+        assert all(catalogue.published(name, model) for model in catalogue.MAIN)
     assert mnist.paper_cost("smnist", "LRU", "minutes") == (29.1, 1.85)
     assert mnist.paper_cost("psmnist", "ParalESN (deep)", "energy") == (0.05, 0.0)
     assert "50 of the 450" in catalogue.tasks()["blink"].note
 
 
 def test_names_stand_for_groups_and_regression_is_the_default():
-    assert reproduce.tasks_of(None) == catalogue.tasks_of("regression")
-    both = catalogue.tasks_of("classification", "mnist")
-    assert reproduce.tasks_of(["classification"]) == both
-    assert reproduce.tasks_of(["mnist", "Blink"]) == ["blink", "smnist", "psmnist"]
-    assert reproduce.tasks_of(["archives"]) == catalogue.tasks_of("classification")
-    assert reproduce.tasks_of(["all"]) == list(catalogue.tasks())
+    def tasks_of(*names):
+        wanted = reproduce.resolve(names, None)
+        return list(dict.fromkeys(one.task for one in wanted if one.protocol.in_paper))
+
+    assert tasks_of() == list(protocols.of_kind("regression").tasks())
+    assert tasks_of("classification") == BOTH
+    assert tasks_of("mnist", "Blink") == ["blink", "smnist", "psmnist"]
+    assert tasks_of("archives") == list(ARCHIVES.tasks())
+    assert tasks_of("all") == list(catalogue.tasks())
+    beside = {one.protocol.name for one in reproduce.resolve(None) if not one.protocol.in_paper}
+    assert beside == {"long-term"}
 
 
 def test_starts_are_configurations_of_their_space():
@@ -120,9 +133,9 @@ def test_archives_lose_their_means_and_are_scaled_by_the_training_set(monkeypatc
 
 def test_parts_are_stratified_disjoint_and_no_more_than_asked_for(rng):
     y = rng.integers(0, 3, 1000)
-    kept, held = classify.parts(y, None, 0.3, seed=1)
+    kept, held = classify.split(y, None, 0.3, seed=1)
     assert (kept.size, held.size) == (700, 300)
-    kept, held = classify.parts(y, 100, 0.3, seed=1)
+    kept, held = classify.split(y, 100, 0.3, seed=1)
     assert (kept.size, held.size) == (70, 30)
     assert not set(kept) & set(held)
     for k in range(3):
@@ -143,7 +156,7 @@ def test_quick_ridge_is_ridge(rng):
 def test_validation_holds_out_the_papers_part(small):
     model = catalogue.models()["ParalESN"]
     reservoir = classify.build(model, LAYER, 3, "forda")
-    found = classify.validate("forda", model, reservoir, (0.1, 10.0), seed=3)
+    found = ARCHIVES.validate("forda", model.name, LAYER, (0.1, 10.0), 3)
     cases = small["classification"]
     kept, held = datasets.stratified_split(cases.y_train, 0.3, 3)
     targets = np.where(cases.y_train == 1, 1.0, -1.0)
@@ -159,7 +172,7 @@ def test_validation_holds_out_the_papers_part(small):
 def test_a_run_trains_on_everything_and_says_what_it_cost(small):
     (run,) = runs.plan([CHOSEN], 1, country="FRA")
     assert (run["kind"], run["units"], run["country"]) == ("classification", 24, "FRA")
-    found = classify.measure(run)
+    found = ARCHIVES.measure(run, None)
     cases = small["classification"]
     reservoir = classify.build(catalogue.models()["ParalESN"], LAYER, 0, "forda")
     readout = Ridge([1.0]).fit(reservoir.last(cases.train), np.where(cases.y_train == 1, 1.0, -1.0))
@@ -180,14 +193,13 @@ def test_mnist_is_read_out_by_a_perceptron(small):
     model = catalogue.models()["ParalESN"]
     assert run["readout"]["dropout"] == 0.2
     assert run["alpha"] is None
-    assert "dropout" not in classify.settings(model, "paper")
+    assert "dropout" not in mnist.settings(model, "paper")
     run["readout"] |= {"learning_rate": 1e-2}
-    found = classify.measure(run)
+    found = DIGITS.measure(run, None)
     assert found["metrics"]["accuracy"] > 0.8
     assert found["trained"] == 24 * 150 + 150 + 150 * 3 + 3
-    assert found["permutation_seed"] == classify.PERMUTATION
-    reservoir = classify.build(model, LAYER, 0, "psmnist")
-    score = classify.validate_finalist("psmnist", model, reservoir, (0.1, 1.0), 0)
+    assert found["permutation_seed"] == mnist.PERMUTATION
+    score = DIGITS.validate("psmnist", model.name, LAYER, (0.1, 1.0), 0, final=True)
     assert score.shape == (2,)
     assert score[0] == score[1] > 0.5
 
@@ -208,15 +220,13 @@ def test_trials_look_at_fewer_cases_the_more_they_cost():
 def test_the_pooled_model_reads_statistics_over_time(small):
     pytest.importorskip("torch")
     model = catalogue.models()["ParalESN (pooled)"]
-    assert reproduce.belongs("smnist", model.name)
-    assert not reproduce.belongs("psmnist", model.name)
-    assert not reproduce.belongs("forda", model.name)
-    assert not reproduce.belongs("mg", model.name)
+    everywhere = {one.task for one in reproduce.resolve(["all"], [model.name])}
+    assert everywhere == {"smnist"}
     configuration = Tuned("smnist", model.name, "extended", LAYER, 1.0, 0.9, 5, 1.0, 1)
     (run,) = runs.plan([configuration], 1)
     assert (run["units"], run["pool"], run["segments"]) == (160, ["last", "mean", "std"], 7)
     run["readout"] |= {"learning_rate": 1e-2, "epochs": 10}
-    found = classify.measure(run)
+    found = DIGITS.measure(run, None)
     statistics = 160 * 3 * 7
     assert found["trained"] == statistics * 47 + 47 + 47 * 3 + 3
     assert found["metrics"]["accuracy"] > 0.8
@@ -237,7 +247,7 @@ def test_search_maximises_validation_accuracy(small, tmp_path):
     best = [trial.value for trial in study.trials if trial.value is not None]
     assert min(best) < -0.5  # a loss
     configurations.write(tmp_path / "found.toml", [found])
-    assert '["forda"."ParalESN"."extended"]' in (tmp_path / "found.toml").read_text()
+    assert "[forda.ParalESN.extended]" in (tmp_path / "found.toml").read_text()
 
 
 # -- energy ----------------------------------------------------------------------------------------
@@ -268,7 +278,8 @@ def test_countries_have_three_letters(wrong):
 
 def _record(task, model, value, seed, **more):
     return {
-        "task": task, "model": model, "seed": seed, "metric": "accuracy", "space": "extended",
+        "kind": catalogue.tasks()[task].group, "task": task, "model": model, "seed": seed,
+        "metric": "accuracy", "space": "extended",
         "metrics": {"accuracy": value}, "seconds": 60.0, "parameters": 2048, "trained": 155260,
         "timing": {"features": 10.0, "training": 50.0, "test": 30.0, "total": 90.0 + 60 * seed},
         "energy": {"kwh": 0.01, "kg": 0.003, "estimate": True}, **more,
@@ -276,43 +287,43 @@ def _record(task, model, value, seed, **more):
 
 
 def test_cells_and_costs_by_hand():
-    results = [
-        ("ParalESN", _record("smnist", "ParalESN", v, s)) for s, v in enumerate((0.97, 0.98))
+    runs_of_rows = [
+        (Row("ParalESN"), _record("smnist", "ParalESN", v, s)) for s, v in enumerate((0.97, 0.98))
     ]
-    results += [("ESN", _record("blink", "ESN", 0.6, 0, shipped=True))]
-    cells = tables.cells(results)
-    cell = cells["smnist", "ParalESN"]
+    runs_of_rows += [(Row("ESN"), _record("blink", "ESN", 0.6, 0, shipped=True))]
+    cells = selection.cells(runs_of_rows)
+    cell = cells["smnist", Row("ParalESN")]
     assert (cell.mean, cell.std) == (pytest.approx(0.975), pytest.approx(0.005))
     assert cell.verdict == "win"
     assert cell.costs["total seconds"] == (pytest.approx(120.0), pytest.approx(30.0))
     assert cell.costs["trained"] == (155260.0, 0.0)
-    assert cells["blink", "ESN"].shipped
-    assert cells["blink", "ESN"].verdict == "loss"
-    by_name = {(row["task"], row["model"]): row for row in tables.rows(cells.values())}
+    assert cells["blink", Row("ESN")].shipped
+    assert cells["blink", Row("ESN")].verdict == "loss"
+    by_name = {(row["task"], row["model"]): row for row in results.as_data(cells.values())}
     assert by_name["blink", "ESN"]["shipped"]
     assert by_name["smnist", "ParalESN"]["costs"]["kwh"] == pytest.approx(0.01)
     assert by_name["smnist", "ParalESN"]["energy_is_estimate"]
-    said = " ".join(tables.notes(cells.values()))
+    said = " ".join(results.notes(cells.values()))
     assert "50 of the 450 test cases" in said
     assert "come with the package" in said
     assert "Seeds: ESN on Blink 1." in said
-    names = [column.header for column in tables.times(cells, tables.MAIN).columns]
+    shown = as_rich(results.times(cells, catalogue.MAIN))
+    names = [column.header for column in shown.columns]
     assert names == ["task", "ESN", "ParalESN"]  # nothing of models without a run
     assert "estimates" in said
 
 
 def test_the_table_of_mnist_holds_ours_and_the_papers():
-    cells = tables.cells([("ParalESN", _record("smnist", "ParalESN", 0.98, 0))])
-    table = mnist.as_rich(cells, "smnist")
-    columns = [[str(text) for text in column.cells] for column in table.columns]
-    assert columns[0] == [*mnist.TRAINED, *tables.MAIN]
+    cells = selection.cells([(Row("ParalESN"), _record("smnist", "ParalESN", 0.98, 0))])
+    (table,) = DIGITS.tables(cells)  # none of psmnist
+    columns = [[str(text) for text in column.cells] for column in as_rich(table).columns]
+    assert columns[0] == [*mnist.TRAINED, *catalogue.MAIN]
     ours = columns[0].index("ParalESN")
     assert columns[1][ours] == "155.3k\n(≈160k)"
     assert columns[2][ours] == "98.00 ±0.00\n(96.2) +2% ✓"
     assert columns[3][ours] == "1.5 ±0\n(2.7 ±0.7)"
     assert columns[2][0] == "(97.5 ±1.4)"
-    assert mnist.as_rich(cells, "psmnist") is None
-    latex = mnist.as_latex(cells, "smnist")
+    latex = as_latex(table)
     assert r"ParalESN & 155.3k & $98.00_{\pm 0.00}$ & $1.5000_{\pm 0.0000}$" in latex
     assert r"LSTM$^\dagger$ & $\approx 160$k & $97.5_{\pm 1.4}$" in latex
 
@@ -322,35 +333,40 @@ def configured(small, monkeypatch):
     """A chosen configuration of ParalESN and of ESN, the latter with a record in the package."""
     known = {"ParalESN": CHOSEN, "ESN": DENSE}
     monkeypatch.setattr(
-        reproduce, "configurations",
-        lambda task, model, *_: {model: known[model]} if model in known else {},
+        selection, "configurations",
+        lambda protocol, task, model, *_: {Row(model): known[model]} if model in known else {},
     )  # fmt: skip
     (run,) = runs.plan([DENSE], 1)
     shipped = run | _record("forda", "ESN", 0.7, 0, space="paper", shipped=True)
-    monkeypatch.setattr(reproduce, "shipped_records", lambda: {runs.identity(run): shipped})
+    monkeypatch.setattr(runs, "shipped", lambda: {runs.identity(run): shipped})
     return shipped
 
 
 def test_slow_rows_come_from_the_package_unless_they_are_asked_for(configured, tmp_path):
     both = ["ESN", "ParalESN"]
     quick = reproduce.reproduce(["forda"], both, tmp_path / "quick", seeds=2, slow=False)
-    cell = quick.cells["forda", "ESN"]
+    cell = quick.cells["forda", Row("ESN")]
     assert (cell.shipped, cell.seeds, cell.mean) == (True, 1, pytest.approx(0.7))
-    assert quick.cells["forda", "ParalESN"].seeds == 2
+    assert quick.cells["forda", Row("ParalESN")].seeds == 2
     everything = reproduce.reproduce(["forda"], both, tmp_path / "all", seeds=2)
-    assert not everything.cells["forda", "ESN"].shipped
-    assert everything.cells["forda", "ESN"].seeds == 2
+    assert not everything.cells["forda", Row("ESN")].shipped
+    assert everything.cells["forda", Row("ESN")].seeds == 2
     again = reproduce.reproduce(["forda"], both, tmp_path / "all", seeds=2, slow=False)
-    assert again.cells["forda", "ESN"] == everything.cells["forda", "ESN"]  # one's own come first
+    assert (
+        again.cells["forda", Row("ESN")] == everything.cells["forda", Row("ESN")]
+    )  # one's own come first
 
 
 def test_what_has_no_record_or_no_row_is_said_or_left(configured, tmp_path, monkeypatch):
-    monkeypatch.setattr(reproduce, "shipped_records", dict)
+    monkeypatch.setattr(runs, "shipped", dict)
     found = reproduce.reproduce(["forda"], ["ESN", "SCR", "ParalESN (deep)"], tmp_path, slow=False)
     assert found.cells == {}
-    assert set(found.absent) == {"forda, ESN", "forda, ParalESN (deep)"}
-    assert "--models 'ESN' runs it" in found.absent["forda, ESN"]
-    assert "paralesn search" in found.absent["forda, ParalESN (deep)"]
+    lacking = {absent.key: absent.lacks for absent in found.absent}
+    assert lacking == {"forda, ESN": "record", "forda, ParalESN (deep)": "configuration"}
+    call = ["reproduce", "forda", "--seeds", "1", "--jobs", "1", "--out", str(tmp_path)]
+    said = " ".join(CliRunner().invoke(app, call).output.split())
+    assert "--models 'ESN' runs it" in said
+    assert "`paralesn search forda` finds one" in said
 
 
 def test_reproduce_from_the_command_line(configured, tmp_path, monkeypatch):
@@ -379,10 +395,10 @@ def test_an_absent_file_is_left_out_and_no_error(tmp_path, monkeypatch):
 
 
 def test_mnist_without_pytorch_is_left_out(small, monkeypatch):
-    assert reproduce.missing("blink") is None
-    monkeypatch.setattr(reproduce, "find_spec", lambda name: None)
-    assert "paralesn[torch]" in reproduce.missing("smnist")
-    assert reproduce.missing("blink") is None
+    assert ARCHIVES.missing("blink") is None
+    monkeypatch.setattr(protocol, "find_spec", lambda name: None)
+    assert "paralesn[torch]" in DIGITS.missing("smnist")
+    assert ARCHIVES.missing("blink") is None
 
 
 def test_a_wrong_country_is_refused(tmp_path):

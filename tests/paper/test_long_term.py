@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from paralesn.datasets.archives.ett import Rows
-from paralesn.paper import records, reproduce, runs, tables
+from paralesn.paper import protocols, records, reproduce, runs, search
+from paralesn.paper.configurations import Tuned
 from paralesn.paper.protocols import long_term as longterm
 
+PROTOCOL = protocols.of_kind("long-term")
 CONFIGURATION = {"units": 8, "rho": [0.8, 0.99], "theta": [0.0, 1.0], "phases": "even"}
 RUN = {"task": "etth1", "configuration": CONFIGURATION, "seed": 3, "alpha": 0.1}
 
@@ -21,6 +23,11 @@ def small(monkeypatch, rng):
     monkeypatch.setattr(longterm, "HORIZON", 6)
     monkeypatch.setattr(longterm, "_WASHOUT", 10)
     return data
+
+
+def tuned(task, alpha):
+    """A configuration as chosen by a search."""
+    return Tuned(task, longterm.MODEL, "extended", CONFIGURATION, alpha, 0.5, 18, 0.0, 3)
 
 
 def test_errors_are_those_of_every_forecast_of_the_split(small):
@@ -38,7 +45,7 @@ def test_errors_are_those_of_every_forecast_of_the_split(small):
 
 
 def test_training_sees_the_training_split_only(small):
-    run = longterm.plan({"etth1": {"configuration": CONFIGURATION, "alpha": 0.1}}, 1)[0]
+    run = PROTOCOL.plan(tuned("etth1", 0.1), 0)
     expected = longterm.forecaster(run, [0.1]).fit(small.train)
     expected.update(small.validation)
     outcome = longterm.measure(run)
@@ -67,30 +74,54 @@ def test_the_best_are_judged_again_and_the_best_mean_is_chosen():
     assert units == [(n, seed) for n in (1, 2, 3, 4) for seed in (1001, 1002)]
     more = [trial(n, 0.9 if n == 1 else 0.1 * n, 100.0, seed) for n, seed in units]
     chosen = longterm.choose(first + more)["etth1"]
-    assert chosen["configuration"] == {"units": 2}
-    assert chosen["validation"] == pytest.approx(0.2)
-    assert chosen["alpha"] == pytest.approx(100 ** (2 / 3), rel=1e-2)
-    assert (chosen["trials"], chosen["seeds"]) == (7, 3)
+    assert chosen.configuration == {"units": 2}
+    assert chosen.validation == pytest.approx(0.2)
+    assert chosen.alpha == pytest.approx(100 ** (2 / 3), rel=1e-2)
+    assert (chosen.trials, chosen.seeds) == (7, 3)
 
 
 def test_runs_on_record_are_not_repeated_and_tables_come_from_them(small, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        longterm, "shipped", lambda sets: {s: {"configuration": CONFIGURATION, "alpha": 1.0} for s in sets}
-    )  # fmt: skip
-    first, written = reproduce.long_term(["etth1", "etth2"], tmp_path, seeds=2)
-    assert [path.name for path in written] == ["records.jsonl", "long-term.json"]
+    monkeypatch.setattr(PROTOCOL, "shipped", lambda task, model, space: tuned(task, 1.0))
+    monkeypatch.setattr(longterm, "SETS", ("etth1", "etth2"))
+    monkeypatch.setattr(PROTOCOL, "missing", lambda task: None)
+    done = reproduce.reproduce(["long-term"], None, tmp_path, seeds=2)
+    assert [path.name for path in done.written[:2]] == ["records.jsonl", "long-term.json"]
+    first = done.data()["long_term"]
     monkeypatch.setattr(runs, "carry_out", lambda *_: pytest.fail("run again"))
-    again, _ = reproduce.long_term(["etth1", "etth2"], tmp_path, seeds=2)
-    assert again == first
-    values = [one["metrics"]["mse"] for one in records.read(written[0]) if one["task"] == "etth1"]
+    again = reproduce.reproduce(["long-term"], None, tmp_path, seeds=2)
+    assert again.data()["long_term"] == first
+    values = [
+        one["metrics"]["mse"] for one in records.read(done.written[0]) if one["task"] == "etth1"
+    ]
     assert len(values) == 2
     assert first[0]["mean"] == pytest.approx(np.mean(values))
     assert first[0]["std"] == pytest.approx(np.std(values))
     assert first[0]["published"]["DLinear"] == 0.405
-    assert tables.long_term(first).row_count == 2
+    (table,) = done.tables
+    assert [line.name for line in table.lines] == ["ETTh1", "ETTh2"]
 
 
 def test_every_set_has_a_configuration_of_the_space():
-    for name, one in longterm.shipped(longterm.SETS).items():
+    for name in longterm.SETS:
         configurations = [trial["configuration"] for trial in longterm.trials([name])]
-        assert one["configuration"] in configurations
+        assert PROTOCOL.shipped(name, longterm.MODEL, "extended").configuration in configurations
+
+
+def test_a_search_judges_finalists_and_is_used_once_it_is_complete(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(PROTOCOL, "missing", lambda task: None)
+    judged = []
+
+    def validate(run):
+        judged.append((run["configuration"]["rho"], run["seed"]))
+        return {"validation": run["configuration"]["rho"][0], "chosen": 10.0}
+
+    monkeypatch.setattr(longterm, "validate", validate)
+    path = tmp_path / "records.jsonl"
+    study = ("etth1", longterm.MODEL, "extended")
+    search.search([study], "unused", search.Budget(), 1, records=path)
+    assert len(judged) == 18 + 4 * 2
+    search.search([study], "unused", search.Budget(), 1, records=path)
+    assert len(judged) == 18 + 4 * 2  # nothing is judged again
+    known = list(runs.known(path).values())
+    assert PROTOCOL.choose("etth1", known).validation == 0.98
+    assert PROTOCOL.choose("etth1", known[:-1]) is None

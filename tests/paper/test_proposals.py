@@ -6,8 +6,13 @@ import pytest
 optuna = pytest.importorskip("optuna")
 
 from paralesn.paper import configurations as tuned  # noqa: E402
-from paralesn.paper import proposals, search, spaces  # noqa: E402
-from paralesn.paper.catalogue import models, tasks_of  # noqa: E402
+from paralesn.paper import (  # noqa: E402
+    proposals,
+    protocols,
+    search,
+    spaces,
+)
+from paralesn.paper.catalogue import models  # noqa: E402
 from paralesn.paper.search import Budget  # noqa: E402
 
 
@@ -109,7 +114,7 @@ def test_finals_are_not_repeated_when_a_study_goes_on(monkeypatch, tmp_path):
     monkeypatch.setattr(search.proposals, "neighbour", lambda *_: None)
     search.work("mg", "ESN", "paper", str(tmp_path), Budget(60))
     judged = seen.count(1008)
-    assert judged == search.JUDGING["regression"].finalists
+    assert judged == protocols.of_kind("regression").judging.finalists
     search.work("mg", "ESN", "paper", str(tmp_path), Budget(61))
     assert seen.count(1008) <= judged + 1
 
@@ -135,7 +140,7 @@ def test_neighbours_are_new_and_near_the_best(rng):
 
 
 def test_every_task_and_model_has_a_shipped_configuration_of_the_papers_space():
-    for task in tasks_of("regression"):
+    for task in protocols.of_kind("regression").tasks():
         for model in models().values():
             if model.only or model.trained:
                 continue

@@ -13,13 +13,16 @@ from typer.testing import CliRunner
 import paralesn as pe
 from paralesn import datasets
 from paralesn.cli import app
-from paralesn.paper import catalogue, configurations, records, reproduce, runs, tables
+from paralesn.paper import catalogue, configurations, protocols, records, reproduce, runs, selection
+from paralesn.paper.configurations import Tuned
 from paralesn.paper.protocols import regression as evaluate
-from paralesn.paper.search import Tuned
+from paralesn.paper.results import Row, as_list, summary
+from paralesn.paper.table import as_csv, as_latex, as_rich
 
 optuna = pytest.importorskip("optuna")
 from paralesn.paper import spaces  # noqa: E402
 
+REGRESSION = protocols.of_kind("regression")
 SMALL = Tuned(
     "sinmem10", "ParalESN", "paper", {"rho": [0.5, 0.9], "mix_scale": 0.1}, 0.01, 0.3, 5, 1.0, 3
 )
@@ -31,7 +34,7 @@ SMALL = Tuned(
 def test_the_catalogue_is_the_papers():
     names = """memcap ctxor5 ctxor10 sinmem10 sinmem20 lz25 lz50 mg mg84 narma10 narma30 etth1
     etth2 ettm1 ettm2"""
-    assert catalogue.tasks_of("regression") == names.split()
+    assert list(protocols.of_kind("regression").tasks()) == names.split()
     assert catalogue.published("mg", "ESN (deep)") == catalogue.Published(2.0e-4, 0.0)
     assert catalogue.published("memcap", "ParalESN (deep)").mean == 125.0
     assert catalogue.published("memcap", "SCR") is None
@@ -98,7 +101,8 @@ def test_configurations_survive_a_toml_file(tmp_path):
     assert text["mg"]["ParalESN (deep)"]["extended"]["configuration"] == deep
     entry = text["sinmem10"]["ParalESN"]["paper"]
     assert Tuned("sinmem10", "ParalESN", "paper", **entry) == SMALL
-    assert configurations.better("sinmem10", [None, SMALL, None]) is SMALL
+    rows = selection.rows(REGRESSION, "ParalESN", {"paper": SMALL}, lambda tuned: tuned.validation)
+    assert rows == {Row("ParalESN"): SMALL, Row("ParalESN", "paper"): SMALL}
 
 
 # -- one configuration on one task -----------------------------------------------------------------
@@ -201,38 +205,41 @@ def test_runs_on_record_are_not_repeated(tiny, tmp_path, monkeypatch):
 
 def record(task, value, seed, seconds=1.0):
     return {
-        "task": task, "seed": seed, "metric": "nrmse", "metrics": {"nrmse": value, "mse": value**2},
+        "kind": "regression", "task": task, "seed": seed, "metric": "nrmse",
+        "metrics": {"nrmse": value, "mse": value**2},
         "seconds": seconds, "space": "paper",
     }  # fmt: skip
 
 
 def test_cells_by_hand():
-    results = [("ParalESN", record("narma10", v, s)) for s, v in enumerate((0.03, 0.05))]
+    results = [(Row("ParalESN"), record("narma10", v, s)) for s, v in enumerate((0.03, 0.05))]
     results += [
-        ("ESN", record("narma10", 0.027, 0)),
-        ("ESN [paper space]", record("narma10", 0.05, 0)),
+        (Row("ESN"), record("narma10", 0.027, 0)),
+        (Row("ESN", "paper"), record("narma10", 0.05, 0)),
     ]
-    cells = tables.cells(results)
-    cell = cells["narma10", "ParalESN"]
+    cells = selection.cells(results)
+    cell = cells["narma10", Row("ParalESN")]
     assert (cell.mean, cell.std, cell.seeds) == (pytest.approx(0.04), pytest.approx(0.01), 2)
     assert cell.paper.mean == pytest.approx(0.037)
     assert cell.verdict == "loss"
     assert cell.difference == pytest.approx(0.003 / 0.037)
-    assert cells["narma10", "ESN"].verdict == "even"  # equal to what the paper prints
-    assert cells["narma10", "ESN [paper space]"].paper.mean == pytest.approx(0.027)
+    assert cells["narma10", Row("ESN")].verdict == "even"  # equal to what the paper prints
+    assert cells["narma10", Row("ESN", "paper")].paper.mean == pytest.approx(0.027)
     assert cell.metrics["mse"] == pytest.approx((0.03**2 + 0.05**2) / 2)
-    higher = tables.cells([("ParalESN", record("memcap", 120.0, 0))])["memcap", "ParalESN"]
+    row = Row("ParalESN")
+    higher = selection.cells([(row, record("memcap", 120.0, 0))])["memcap", row]
     assert higher.verdict == "win"
-    latex = tables.as_latex(cells, "forecasting")
+    shown = {table.name: table for table in REGRESSION.tables(cells)}
+    latex = as_latex(shown["forecasting"])
     assert r"ESN & $\mathbf{2.70_{\pm 0.00}}$ \\" in latex
     assert r"ParalESN & $4.00_{\pm 1.00}$ \\" in latex
-    assert "narma10,ParalESN,nrmse,0.04" in tables.as_csv(cells.values())
-    assert tables.as_rich(cells, "memory") is None
-    assert "ESN: better than the paper in 0, even in 1, worse in 0" in tables.summary(cells)
+    assert "narma10,ParalESN,nrmse,0.04" in as_csv(as_list(cells.values()))
+    assert "memory" not in shown
+    assert "ESN: better than the paper in 0, even in 1, worse in 0" in summary(cells)
 
 
 def test_reports_are_rebuilt_without_training(tiny, tmp_path, monkeypatch):
-    monkeypatch.setattr(reproduce, "configurations", lambda *_: {"ParalESN": SMALL})
+    monkeypatch.setattr(selection, "configurations", lambda *_: {Row("ParalESN"): SMALL})
     first = reproduce.reproduce(["sinmem10"], ["ParalESN"], tmp_path, seeds=2)
     monkeypatch.setattr(runs, "carry_out", lambda *_: pytest.fail("trained again"))
     (tmp_path / "results.json").unlink()
@@ -252,7 +259,11 @@ def test_reproduce_from_the_command_line(tmp_path):
     done = CliRunner().invoke(app, [*call, "--out", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
     rows = json.loads((tmp_path / "out" / "results.json").read_text())
-    assert {row["model"] for row in rows} == {"ParalESN", "ParalESN [paper space]"}
+    assert {(row["model"], row["held_to"]) for row in rows} == {
+        ("ParalESN", None),
+        ("ParalESN", "paper"),
+    }
+    assert "ParalESN [paper space]" in done.output
     assert all(row["task"] == "sinmem10" and 0 < row["mean"] < 1 for row in rows)
     assert "SinMem10" in done.output
     assert Path(tmp_path / "out" / "tables.tex").exists()
@@ -280,9 +291,10 @@ def test_data_commands(monkeypatch, tmp_path):
 
 
 def test_a_row_that_says_the_same_is_left_out():
-    same = [(row, record("mg", 1e-4, 0)) for row in ("ESN", "ESN [paper space]")]
-    other = [("ParalESN", record("mg", 1e-4, 0) | {"space": "extended"})]
-    other += [("ParalESN [paper space]", record("mg", 2e-4, 0))]
-    table = tables.as_rich(tables.cells(same + other), "forecasting")
+    same = [(row, record("mg", 1e-4, 0)) for row in (Row("ESN"), Row("ESN", "paper"))]
+    other = [(Row("ParalESN"), record("mg", 1e-4, 0) | {"space": "extended"})]
+    other += [(Row("ParalESN", "paper"), record("mg", 2e-4, 0))]
+    tables = REGRESSION.tables(selection.cells(same + other))
+    table = as_rich(next(table for table in tables if table.name == "forecasting"))
     rows = [str(text) for text in table.columns[0].cells]
     assert rows == ["ESN", "ParalESN", "ParalESN [paper space]"]

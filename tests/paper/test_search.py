@@ -13,6 +13,7 @@ import pytest
 optuna = pytest.importorskip("optuna")
 
 from paralesn.paper import search  # noqa: E402
+from paralesn.paper.protocols import regression  # noqa: E402
 from paralesn.paper.search import Budget  # noqa: E402
 from paralesn.paper.studies import sensitivity  # noqa: E402
 
@@ -77,7 +78,7 @@ def test_what_cannot_be_computed_is_hopeless(monkeypatch):
     def fail(*_, **__):
         raise ValueError("states overflow")
 
-    monkeypatch.setattr(search.regression, "validate", fail)
+    monkeypatch.setattr(regression, "validate", fail)
     found = search.losses("narma10", "ESN", {"rho": 0.5}, (0.0, 1.0), 0)
     assert (found == found[0]).all()
     assert found[0] > 1e9

@@ -12,11 +12,14 @@ pytest.importorskip("torch")
 from paralesn import datasets
 from paralesn.baselines import training
 from paralesn.cli import app
-from paralesn.paper import catalogue, configurations, reproduce, runs, search, spaces, tables
+from paralesn.paper import catalogue, protocols, reproduce, runs, search, selection, spaces
 from paralesn.paper.protocols import classification as classify
 from paralesn.paper.protocols import mnist, trained
+from paralesn.paper.results import Row
+from paralesn.paper.table import as_rich
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
+PROTOCOL = protocols.of_kind("trained")
 TRAINED = [name for name, model in catalogue.models().items() if model.trained]
 
 
@@ -31,7 +34,7 @@ def digits(monkeypatch, rng):
             X[np.arange(cases), 3 * y + shift] += 1
         parts += [X, y]
     made = classify.Cases(*parts, 10)
-    monkeypatch.setattr(classify, "data", lambda task: made)
+    monkeypatch.setattr(mnist, "data", lambda task: made)
     monkeypatch.setattr(datasets, "fetch", lambda task: [])
     asked = {"batch_size": 20, "epochs": 3, "patience": 3}
     monkeypatch.setattr(trained, "settings", lambda: asked)
@@ -59,15 +62,16 @@ def test_the_papers_sweeps():
 
 
 def test_rows_only_of_mnist_and_only_when_named():
-    assert reproduce.belongs("psmnist", "S4")
-    assert not reproduce.belongs("forda", "S4")
-    assert not reproduce.belongs("mg", "S4")
-    assert not reproduce.is_study("smnist", "S4", "extended")
-    assert not set(TRAINED) & set(reproduce.models_of(["mnist"], None))
-    assert reproduce.models_of(["mnist"], ["s4"]) == ["S4"]
+    assert protocols.of("psmnist", "S4") is PROTOCOL
+    for task in ("forda", "mg"):
+        with pytest.raises(ValueError, match=f"no protocol runs S4 on {task}"):
+            protocols.of(task, "S4")
+    assert PROTOCOL.searched("S4") == ["paper"]
+    assert not set(TRAINED) & {wanted.model for wanted in reproduce.resolve(["mnist"])}
+    assert {wanted.model for wanted in reproduce.resolve(["mnist"], ["s4"])} == {"S4"}
     for name in TRAINED:
-        assert configurations.shipped("smnist", name, "paper").configuration["learning_rate"] > 0
-        assert configurations.shipped("smnist", name, "extended") is None
+        assert PROTOCOL.shipped("smnist", name, "paper").configuration["learning_rate"] > 0
+        assert PROTOCOL.shipped("smnist", name, "extended") is None
 
 
 def test_a_search_trains(digits, tmp_path):
@@ -99,12 +103,12 @@ def test_the_command_line_trains_and_the_table_shows_it(digits, tmp_path):
     assert record["trained"] == record["parameters"] > 100_000
     assert record["timing"]["total"] > record["seconds"] > 0
     assert not list((tmp_path / "checkpoints").iterdir())
-    table = mnist.as_rich(tables.cells([("LSTM", record)]), "smnist")
+    table = as_rich(mnist.table(selection.cells([(Row("LSTM"), record)]), "smnist"))
     assert "(97.5)" in str(next(iter(table.columns[2].cells)))  # ours, with the paper's beside it
 
 
 def test_a_training_that_was_stopped_goes_on(digits, tmp_path, monkeypatch):
-    (run,) = runs.plan([configurations.shipped("smnist", "LRU", "paper")], 1)
+    (run,) = runs.plan([PROTOCOL.shipped("smnist", "LRU", "paper")], 1)
     whole = trained.measure(run, tmp_path / "whole")
     told: list[str] = []
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from paralesn.paper import reproduce
+from paralesn.paper import protocols
 from paralesn.report import comparison
 
 TASKS = ("memcap", "mg", "mg84", "narma10", "narma30", "etth1")
@@ -65,7 +65,7 @@ def test_critical_differences_agree_with_aeon(seed):
 
     rng = np.random.default_rng(seed)
     names = ["ESN", "ESN (deep)", "SCR", "Structured RC", "ParalESN", "ParalESN (deep)"]
-    tasks = list(reproduce.tasks_of(["regression"]))
+    tasks = list(protocols.of_kind("regression").tasks())
     losses = rng.normal(size=(15, 6)) + rng.uniform(0, 2.5) * np.arange(6)
     scores = {(t, m): losses[i, j] for i, t in enumerate(tasks) for j, m in enumerate(names)}
     scores |= {("memcap", m): -scores["memcap", m] for m in names}  # higher is better there

@@ -5,12 +5,11 @@ from paralesn.cli import (
     data,
     forecast,
     inspect,
+    paper,
     predict,
-    race,
-    regression,
     report,
-    reports,
     stream,
+    studies,
 )
 from paralesn.cli.application import INTERRUPTED, app
 from paralesn.cli.panels import arrange
@@ -22,12 +21,11 @@ __all__ = [
     "forecast",
     "inspect",
     "main",
+    "paper",
     "predict",
-    "race",
-    "regression",
     "report",
-    "reports",
     "stream",
+    "studies",
 ]
 
 arrange(app)

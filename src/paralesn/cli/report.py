@@ -1,4 +1,4 @@
-"""The command that shows what is on record, as a page."""
+"""The command that makes a page of everything on record."""
 
 from functools import partial
 from pathlib import Path
@@ -7,6 +7,24 @@ from typing import Annotated
 import typer
 
 from paralesn.cli.shared import Json, app, failing, folder, picture, print_json, say, stderr
+
+# The command that makes the records of a section, by the section's key.
+_COMMANDS = {
+    "overview": "paralesn reproduce",
+    "regression": "paralesn reproduce",
+    "variants": "paralesn reproduce",
+    "classification": "paralesn reproduce classification",
+    "mnist": "paralesn reproduce mnist",
+    "ucr": "paralesn reproduce ucr",
+    "long-term": "paralesn reproduce long-term",
+    "lra": "paralesn reproduce lra",
+    "race": "paralesn race",
+    "times": "paralesn reproduce",
+    "scaling": "paralesn complexity",
+    "universality": "paralesn universality",
+    "sensitivity": "paralesn search narma10` and then `paralesn sensitivity narma10",
+    "configurations": "paralesn reproduce",
+}
 
 
 @app.command()
@@ -22,23 +40,29 @@ def report(
     json: Json = False,
 ) -> None:
     """Write a page of all tables and figures, from records alone; nothing is run."""
-    from paralesn.paper.tables import MAIN
+    from paralesn.paper.catalogue import MAIN
     from paralesn.report import build, comparison, stored
     from paralesn.report.sections.compare import scores_of
 
     folder(out)
     with failing():
-        found = build.findings(stored.load(records))
-        made = build.sections(found)
-        page = build.write(found, made, out)
-    console, scores = stderr(), scores_of(found)
+        try:
+            findings = build.findings(stored.load(records))
+        except stored.NoRecordsError as error:
+            hint = "`paralesn reproduce` makes some, or name files or folders that hold them"
+            raise ValueError(f"{error}: {hint}") from None
+        made = build.sections(findings)
+        page = build.write(findings, made, out)
+    console, scores = stderr(), scores_of(findings)
     ranked = comparison.ranking(scores, MAIN)
     if ranked is not None and ranked.cliques is not None:
         draw = partial(comparison.draw, scores, MAIN)
         picture(console, out / "critical-difference.png", draw)
     for section in made:
         if section.missing:
-            say(console, f"Left out: {section.title}. {section.missing}")
+            command = _COMMANDS.get(section.key)
+            hint = f" `{command}` makes it." if command else ""
+            say(console, f"Left out: {section.title}. {section.missing}{hint}")
     if json:
         print_json(build.data(made) | {"page": str(page)})
     else:

@@ -8,6 +8,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+MAIN = ("ESN", "ESN (deep)", "ParalESN", "ParalESN (deep)")  # the models of most tables
+
 
 @dataclass(frozen=True)
 class Task:
@@ -20,11 +22,6 @@ class Task:
     scale: float
     units: int = 128  # of every model
     note: str = ""  # to be said beside a table
-
-    @property
-    def kind(self) -> str:
-        """By which protocol it is run: "regression", "classification", "mnist" or "lra"."""
-        return self.group if self.group in ("classification", "mnist", "lra") else "regression"
 
     def loss(self, value: float) -> float:
         """A metric as something to make small."""
@@ -68,11 +65,6 @@ def tasks() -> dict[str, Task]:
     return {name: Task(name, **entry) for name, entry in entries.items()}
 
 
-def tasks_of(*kinds: str) -> list[str]:
-    """Names of the tasks of some kinds."""
-    return [task.name for task in tasks().values() if task.kind in kinds]
-
-
 @cache
 def models() -> dict[str, Model]:
     """The models of the tables."""
@@ -84,15 +76,17 @@ def models() -> dict[str, Model]:
 
 def published(task: str, model: str) -> Published | None:
     """What the paper prints for a model on a task, if it does."""
-    kind, scale = tasks()[task].kind, tasks()[task].scale
-    figures = read("published.toml")
-    if kind != "regression":
-        figures = read("lra.toml" if kind == "lra" else "classification.toml")["published"]
-    cell = figures.get(model, {}).get(task)
-    if cell is None:
-        return None
-    mean, std = (cell, None) if kind == "lra" else cell
-    return Published(mean * scale, None if std is None else std * scale)
+    scale = tasks()[task].scale
+    for figures in (
+        read("published.toml"),
+        read("classification.toml")["published"],
+        read("lra.toml")["published"],
+    ):
+        cell = figures.get(model, {}).get(task)
+        if cell is not None:
+            mean, std = cell if isinstance(cell, list) else (cell, None)
+            return Published(mean * scale, None if std is None else std * scale)
+    return None
 
 
 def chosen(wanted: Iterable[str] | None, known: Iterable[str], what: str) -> list[str]:
@@ -101,11 +95,11 @@ def chosen(wanted: Iterable[str] | None, known: Iterable[str], what: str) -> lis
     if wanted is None:
         return names
     by_lower = {name.lower(): name for name in names}
-    found = set()
+    spelled = set()
     for name in wanted:
         if name.lower() not in by_lower:
             near = get_close_matches(name.lower(), by_lower, n=3)
             hint = f"; did you mean {' or '.join(by_lower[n] for n in near)}?" if near else ""
             raise ValueError(f"{what} must be among {', '.join(names)}, got {name!r}{hint}")
-        found.add(by_lower[name.lower()])
-    return [name for name in names if name in found]
+        spelled.add(by_lower[name.lower()])
+    return [name for name in names if name in spelled]

@@ -1,135 +1,158 @@
-"""Reproduce the paper's tables from chosen configurations, and write what came out."""
+"""Reproduce the paper's tables from chosen configurations, and write the results."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import as_file, files
-from importlib.util import find_spec
-from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from paralesn.files import save_json, save_text
-from paralesn.paper import configurations as tuned
-from paralesn.paper import runs, tables
-from paralesn.paper.catalogue import chosen, models, tasks
-from paralesn.paper.protocols import long_term as longterm
-from paralesn.paper.protocols import lra, lra_table, mnist
-from paralesn.paper.protocols import ucr as archive
+from paralesn.files import save_text
+from paralesn.paper import protocols, results, runs, selection
+from paralesn.paper.catalogue import chosen
+from paralesn.paper.protocol import Protocol
 from paralesn.paper.records import Record
-from paralesn.paper.search import Tuned
-from paralesn.paper.search import tuned as found_in
-from paralesn.paper.spaces import SPACES
-from paralesn.paper.spaces import exists as has_space
+from paralesn.paper.results import Cells, Row
+from paralesn.paper.table import Table, as_csv, as_latex
 
-GROUPS = {
-    "memory": ("memory",),
-    "forecasting": ("forecasting",),
-    "regression": ("memory", "forecasting"),
-    "mnist": ("mnist",),
-    "classification": ("classification", "mnist"),
-    "lra": ("lra",),
-    "all": ("memory", "forecasting", "classification", "mnist", "lra"),
-}
-SEEDS = {"regression": 10, "classification": 10, "mnist": 3, "lra": 1}
-# Dense reservoirs of 1 024 units take minutes to hours: their records come with the package.
-SLOW = ("ESN", "ESN (deep)")
-SHIPPED = "classification-records.jsonl"
-_PAPER = " [paper space]"
+ALL = "all"
+DEFAULT = ("regression", "long-term")  # what is reproduced unless something is named
+
+
+class Wanted(NamedTuple):
+    """A model on a task, by a protocol."""
+
+    protocol: Protocol
+    task: str
+    model: str
+
+
+@dataclass(frozen=True)
+class Absent:
+    """What could not be run.
+
+    Attributes
+    ----------
+    task : str
+    model : str
+        Empty where no model could be.
+    why : str
+    lacks : str
+        "data", "configuration", or "record": of a slow model that was not asked for by name.
+    """
+
+    task: str
+    model: str
+    why: str
+    lacks: str
+
+    @property
+    def key(self) -> str:
+        """Task and model."""
+        return f"{self.task}, {self.model}" if self.model else self.task
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Cells by task and row, what could not be run and why, and where it was all written."""
+    """Results by task and row, their tables, what could not be run, and files that were written."""
 
-    cells: dict[tuple[str, str], tables.Cell]
-    absent: dict[str, str]
+    cells: Cells
+    tables: list[Table]
+    absent: list[Absent]
     written: list[Path]
 
-
-def tasks_of(what: Sequence[str] | None) -> list[str]:
-    """Tasks meant by names of tasks, tables or groups of them; those of regression by default."""
-    wanted: list[str] = []
-    for name in what or ("regression",):
-        of_table: tuple[str, ...] = (tables.TABLES[name][1],) if name in tables.TABLES else ()
-        groups = GROUPS.get(name, of_table)
-        wanted += [task.name for task in tasks().values() if task.group in groups]
-        if not groups:
-            wanted.append(name)
-    return chosen(wanted, tasks(), "what to reproduce")
+    def data(self) -> dict[str, list[dict[str, Any]]]:
+        """Results for machines, those of protocols beside the paper under names of their own."""
+        return {
+            name.replace("-", "_"): results.as_data(cells.values())
+            for name, cells in _by_file(self.cells).items()
+        }
 
 
-def models_of(what: Sequence[str] | None, wanted: Sequence[str] | None) -> list[str]:
-    """Models named, or those of the tables named, or all that are not trained by gradients."""
-    if wanted:
-        return chosen(wanted, models(), "models")
-    named = [model for name in what or () for model in tables.TABLES.get(name, ("", "", ()))[2]]
-    everything = [name for name, model in models().items() if not model.trained]
-    return chosen(named or everything, models(), "models")
+# -- what is meant ---------------------------------------------------------------------------------
 
 
-def configurations(task: str, model: str, storage: str | None) -> dict[str, Tuned]:
-    """Rows of the tables and their configurations: the best on validation, and the paper space's.
+def names() -> list[str]:
+    """Everything that can be asked for: tasks, tables, protocols and groups of tasks."""
+    known = [ALL]
+    for protocol in protocols.protocols():
+        known += protocol.groups()
+        known += protocol.tasks() if protocol.by_name() else []
+    return list(dict.fromkeys(known))
 
-    Those of a search where it was done, otherwise those that come with the package.
+
+def resolve(what: Sequence[str] | None, models: Sequence[str] | None = None) -> list[Wanted]:
+    """Tasks and models that names stand for.
+
+    Parameters
+    ----------
+    what : sequence of str or None
+        Names of tasks, tables, protocols or groups of tasks; `DEFAULT` if None.
+    models : sequence of str or None
+        Models; by default those of a table where one is named, otherwise all that are not run on
+        request only.
     """
-    by_space = {}
-    for space in SPACES:
-        found = found_in(task, model, space, storage) if storage else None
-        by_space[space] = found or tuned.shipped(task, model, space)
-    best = tuned.better(task, by_space.values())
-    rows = {} if best is None else {model: best}
-    if by_space["paper"] is not None and not models()[model].trained:  # which has no other space
-        rows[model + _PAPER] = by_space["paper"]
-    return rows
+    asked = chosen(what or DEFAULT, names(), "what to reproduce")
+    every = protocols.protocols()
+    known = dict.fromkeys(m for p in every for t in p.tasks() for m in p.models(t))
+    named = None if not models else chosen(models, known, "models")
+    wanted: dict[Wanted, None] = {}
+    for protocol in every:
+        tasks = {name: _tasks(protocol, name) for name in asked}
+        for task in protocol.tasks():
+            by = [name for name in asked if task in tasks[name]]
+            allowed = _models(protocol, task, by, named) if by else []
+            wanted |= dict.fromkeys(Wanted(protocol, task, model) for model in allowed)
+    return list(wanted)
 
 
-def missing(task: str) -> str | None:
-    """Why a task cannot be run here, or None."""
-    from paralesn import datasets
-    from paralesn.paper.protocols.regression import data
-
-    title, kind = tasks()[task].title, tasks()[task].kind
-    if kind in ("mnist", "lra") and find_spec("torch") is None:
-        return f"{title}: its perceptron needs PyTorch, pip install 'paralesn[torch]'"
-    try:
-        if kind == "regression":
-            data(task, 0)
-        else:
-            datasets.fetch(task)
-    except datasets.MissingFileError as error:
-        return f"{title}: {error}"
-    return None
+def _tasks(protocol: Protocol, name: str) -> list[str]:
+    """Tasks of a protocol that a name stands for."""
+    every = list(protocol.tasks())
+    if name == ALL:
+        return every
+    if name in protocol.groups():
+        return list(protocol.groups()[name])
+    return [name] if name in every and protocol.by_name() else []
 
 
-@cache
-def shipped_records() -> dict[str, Record]:
-    """Runs that come with the package, by what they are."""
-    file = files("paralesn.paper").joinpath("data", SHIPPED)
-    with as_file(file) as path:
-        return {key: one | {"shipped": True} for key, one in runs.known(path).items()}
+def _models(
+    protocol: Protocol, task: str, by: Iterable[str], named: Sequence[str] | None
+) -> list[str]:
+    """Models to run on a task that was meant `by` some names."""
+    every = protocol.models(task)
+    if named is not None:
+        return [model for model in every if model in named]
+    if protocol.on_request:
+        return []
+    of_tables = protocol.groups_of_models()
+    if not all(name in of_tables for name in by):
+        return every
+    return [model for model in every if any(model in of_tables[name] for name in by)]
 
 
-def belongs(task: str, model: str) -> bool:
-    """Whether a model has a row in the table of a task: the paper has it, or we add it."""
-    kind, only = tasks()[task].kind, models()[model].only
-    if models()[model].trained:
-        return kind == "mnist"
-    if only:
-        return task == only
-    return kind == "regression" or model in ((lra.MODEL,) if kind == "lra" else tables.MAIN)
+def unavailable(wanted: Iterable[Wanted], what: Sequence[str] | None = None) -> list[Absent]:
+    """Tasks that cannot be run here, and why."""
+    absent: dict[str, Absent] = {}
+    for protocol, task, _ in wanted:
+        if task not in absent and (why := protocol.missing(task)) is not None:
+            absent[task] = Absent(task, "", why, "data")
+    for protocol in protocols.protocols():
+        asked = set(what or DEFAULT) & {ALL, *protocol.groups()}
+        if asked and protocol.nothing and not protocol.tasks():
+            absent[protocol.name] = Absent(protocol.name, "", protocol.nothing, "data")
+    return list(absent.values())
 
 
-def is_study(task: str, model: str, space: str) -> bool:
-    """Whether a model is searched for on a task, in a space."""
-    return belongs(task, model) and has_space(models()[model], space)
+# -- runs ------------------------------------------------------------------------------------------
+
+Plans = dict[tuple[str, Row], list[Record]]
 
 
 def reproduce(
-    wanted_tasks: Sequence[str],
-    wanted_models: Sequence[str],
+    what: Sequence[str] | None,
+    models: Sequence[str] | None,
     out: Path,
+    *,
     seeds: int | None = None,
     jobs: int = 1,
     storage: str | None = None,
@@ -139,134 +162,124 @@ def reproduce(
 ) -> Reproduction:
     """Run what is not on record yet, and write tables and results to `out`.
 
-    `seeds` is the number of runs of each configuration, by default as `SEEDS` says. `start` is told
-    the number of runs to do and returns what is called after each of them, and with a text while a
-    long one goes on. Unless `slow`, the dense reservoirs of classification are not run, but taken
-    from the records of the package. `country` is the one whose electricity is counted.
+    Parameters
+    ----------
+    what, models : sequence of str or None
+        As `resolve` takes them.
+    out : Path
+        The folder of records and results.
+    seeds : int, optional
+        Runs of each configuration, by default as many as a protocol asks for.
+    jobs : int
+        Processes.
+    storage : str, optional
+        Studies to take configurations from, where they are done.
+    start : function, optional
+        Told the number of runs to do, it returns what is called after each of them, and with a
+        text while a long one goes on.
+    slow : bool
+        Whether slow models are run; otherwise they are taken from the records of the package.
+    country : str, optional
+        The one whose electricity is counted.
     """
-    absent = {task: why for task in wanted_tasks if (why := missing(task)) is not None}
-    there = [task for task in wanted_tasks if task not in absent]
+    wanted = resolve(what, models)
+    absent = unavailable(wanted, what)
+    lacking = {entry.task for entry in absent}
     path = out / "records.jsonl"
     known = runs.known(path)
-    plans: dict[tuple[str, str], list[Record]] = {}
-    for task, model in product(there, wanted_models):
-        if not belongs(task, model):
-            continue
-        if tasks()[task].kind == "lra":  # its trials are on record, not in a study
-            best = lra.chosen(task, known.values())
-            rows = {} if best is None else {model: best}
-        else:
-            rows = configurations(task, model, storage)
-        if not rows:
-            absent[f"{task}, {model}"] = (
-                f"there is no configuration of {model} for {task}: `paralesn search` finds one"
-            )
-        for row, one in rows.items():
-            plan = runs.plan([one], seeds or SEEDS[tasks()[task].kind], country)
-            if not slow and model in SLOW and tasks()[task].kind != "regression":
-                known = shipped_records() | known
-                plan = [run for run in plan if runs.identity(run) in known]
-            if plan:
-                plans[task, row] = plan
-            else:
-                absent[f"{task}, {row}"] = (
-                    f"{row} on {tasks()[task].title} is slow and no record of it comes with the "
-                    f"package: --models '{model}' runs it"
-                )
-    everything = {runs.identity(run): run for plan in plans.values() for run in plan}
-    to_do = [run for key, run in everything.items() if key not in known]
-    tick = start(len(to_do)) if start is not None else None
-    for alone in (False, True):
-        some = [run for run in to_do if (run["kind"] in runs.ON_ALL_CORES) is alone]
-        runs.run(some, path, 1 if alone else jobs, tick)
+    if not slow:
+        known = runs.shipped() | known
+    plans: Plans = {}
+    for entry in wanted:
+        if entry.task not in lacking:
+            rows = selection.configurations(*entry, storage, known.values())
+            planned = _plans(entry, rows, seeds, country, None if slow else known)
+            plans |= planned
+            absent += _unplanned(entry, rows, planned)
+    every = {runs.identity(run): run for plan in plans.values() for run in plan}
+    to_do = [run for key, run in every.items() if key not in known]
+    runs.run(to_do, path, jobs, start(len(to_do)) if start is not None else None)
     known |= runs.known(path)
-    results = [(row, known[runs.identity(run)]) for (_, row), plan in plans.items() for run in plan]
-    cells = tables.cells(results)
-    return Reproduction(cells, absent, [*([path] if path.exists() else []), *write(cells, out)])
+    done = ((row, known[runs.identity(run)]) for (_, row), plan in plans.items() for run in plan)
+    cells = selection.cells(done)
+    written = [*([path] if path.exists() else []), *write(cells, out)]
+    return Reproduction(cells, tables(cells, what), absent, written)
 
 
-def search_lra(
-    wanted_tasks: Sequence[str],
-    out: Path,
-    start: Callable[[int], Callable[[], Any]] | None = None,
-) -> None:
-    """Judge the candidates of tasks of the Long Range Arena that are not on record yet."""
-    path, there = out / "records.jsonl", runs.known(out / "records.jsonl")
-    to_do = [run for run in lra.trials(wanted_tasks) if runs.identity(run) not in there]
-    runs.run(to_do, path, 1, start(len(to_do)) if start is not None else None)
+def _plans(
+    wanted: Wanted,
+    rows: Mapping[Row, Any],
+    seeds: int | None,
+    country: str | None,
+    shipped: Mapping[str, Record] | None,
+) -> Plans:
+    """Runs of each row; of slow models only those among `shipped`, unless that is None."""
+    plans = {}
+    for row, tuned in rows.items():
+        plan = runs.plan([tuned], seeds or wanted.protocol.seeds, country)
+        if shipped is not None and wanted.model in wanted.protocol.slow:
+            plan = [run for run in plan if runs.identity(run) in shipped]
+        if plan:
+            plans[wanted.task, row] = plan
+    return plans
 
 
-def long_term(
-    sets: Sequence[str],
-    out: Path,
-    seeds: int = 5,
-    jobs: int = 1,
-    search: bool = False,
-    start: Callable[[int], Callable[[], Any]] | None = None,
-) -> tuple[list[dict[str, Any]], list[Path]]:
-    """Run long-term forecasts not on record yet, and write results to `out`.
+def _unplanned(wanted: Wanted, rows: Mapping[Row, Any], planned: Plans) -> list[Absent]:
+    """Rows without runs, and why."""
+    task, model = wanted.task, wanted.model
+    if not rows:
+        why = f"there is no configuration of {model} for {task}"
+        return [Absent(task, model, why, "configuration")]
+    title = wanted.protocol.tasks()[task].title
+    return [
+        Absent(
+            task,
+            row.label,
+            f"{row.label} on {title} is slow and no record of it comes with the package",
+            "record",
+        )
+        for row in rows
+        if (task, row) not in planned
+    ]
 
-    The configurations are those of the package or, with `search`, chosen here.
+
+# -- what is written -------------------------------------------------------------------------------
+
+
+def tables(cells: Cells, what: Sequence[str] | None = None) -> list[Table]:
+    """Tables of results; of a protocol some of whose tables are named, only these."""
+    shown = []
+    for protocol in protocols.protocols():
+        made = protocol.tables(cells)
+        named = set(what or ()) & set(protocol.groups_of_models())
+        shown += [table for table in made if table.name in named] if named else made
+    return shown
+
+
+def _by_file(cells: Cells) -> dict[str, Cells]:
+    """Results by the name of the file that they go to."""
+    files: dict[str, Cells] = {}
+    for key, cell in cells.items():
+        protocol = protocols.of_kind(cell.protocol)
+        name = "results" if protocol is None or protocol.in_paper else protocol.name
+        files.setdefault(name, {})[key] = cell
+    return files
+
+
+def write(cells: Cells, out: Path) -> list[Path]:
+    """Write results for machines, CSV and LaTeX.
+
+    Those of the paper's tables go to ``results.json``, ``results.csv`` and ``tables.tex``, those of
+    other protocols to files with their names.
     """
-    path = out / "records.jsonl"
-
-    def carry_out(wanted: list[Record]) -> list[Record]:
-        return _missing_runs(wanted, path, jobs, start)
-
-    chosen = longterm.shipped(sets)
-    if search:
-        trials = carry_out(longterm.trials(sets))
-        chosen = longterm.choose(trials + carry_out(longterm.finals(trials)))
-    found = longterm.rows(carry_out(longterm.plan(chosen, seeds)))
-    return found, [path, _as_json(found, out / "long-term.json")]
-
-
-def ucr(
-    names: Sequence[str],
-    out: Path,
-    seeds: int = 1,
-    jobs: int = 1,
-    start: Callable[[int], Callable[[], Any]] | None = None,
-) -> tuple[list[dict[str, Any]], list[Path]]:
-    """Run the classifier as it comes on datasets not on record yet, and write results to `out`."""
-    path = out / "records.jsonl"
-    found = archive.rows(_missing_runs(archive.plan(names, seeds), path, jobs, start))
-    return found, [path, _as_json(found, out / "ucr.json")]
-
-
-def _missing_runs(
-    wanted: list[Record],
-    path: Path,
-    jobs: int,
-    start: Callable[[int], Callable[[], Any]] | None,
-) -> list[Record]:
-    """Results of runs, of which those that are not on record are done and counted."""
-    there = runs.known(path)
-    to_do = sum(runs.identity(one) not in there for one in wanted)
-    return runs.run(wanted, path, jobs, start(to_do) if start is not None else None)
-
-
-def _as_json(found: list[dict[str, Any]], path: Path) -> Path:
-    save_json(found, path)
-    return path
-
-
-def write(cells: dict[tuple[str, str], tables.Cell], out: Path) -> list[Path]:
-    """Write results for machines, CSV and LaTeX."""
-    contents = {
-        "results.json": json.dumps(tables.rows(cells.values()), indent=1) + "\n",
-        "results.csv": tables.as_csv(cells.values()),
-        "tables.tex": "\n".join(
-            filter(
-                None,
-                (
-                    *(tables.as_latex(cells, name) for name in tables.TABLES),
-                    *(mnist.as_latex(cells, name) for name in tasks_of(["mnist"])),
-                    lra_table.as_latex(cells),
-                ),
-            )
-        ),
-    }
-    for name, text in contents.items():
-        save_text(text, out / name)
-    return [out / name for name in contents]
+    written = []
+    for name, part in _by_file(cells).items():
+        latex = "\n".join(map(as_latex, tables(part)))
+        for file, text in (
+            (f"{name}.json", json.dumps(results.as_data(part.values()), indent=1) + "\n"),
+            (f"{name}.csv", as_csv(results.as_list(part.values()))),
+            ("tables.tex" if name == "results" else f"{name}.tex", latex),
+        ):
+            save_text(text, out / file)
+            written.append(out / file)
+    return written

@@ -1,23 +1,26 @@
 """Runs, one record each; those on record are not done again.
 
-What a run does is told by its `kind`; all else that makes it the run it is stands beside that.
+What a run does is told by its `kind`, which a protocol knows; what else makes it the run it is
+stands beside that.
 """
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
-from paralesn.paper import records, workers
-from paralesn.paper.catalogue import models, tasks
-from paralesn.paper.protocols import classification, long_term, lra, regression, trained, ucr
+from paralesn.paper import protocols, records, workers
+from paralesn.paper.configurations import Tuned
+from paralesn.paper.protocol import Tell
 from paralesn.paper.records import Record
-from paralesn.paper.search import Tuned
 
 IDENTITY = (
     "kind", "task", "model", "space", "seed", "configuration", "alpha", "units", "readout", "pool",
     "segments", "trial_cases",
 )  # fmt: skip
+SHIPPED = "classification-records.jsonl"
 
 
 def identity(record: Record) -> str:
@@ -31,75 +34,32 @@ def plan(chosen: Sequence[Tuned], seeds: int, country: str | None = None) -> lis
     `country` is the one whose electricity is counted, where energy is measured.
     """
     wanted = []
-    for one in chosen:
-        kind, model = tasks()[one.task].kind, models()[one.model]
-        run = {
-            "kind": "trained" if model.trained else kind,
-            "task": one.task,
-            "model": one.model,
-            "space": one.space,
-            "units": model.units or tasks()[one.task].units,
-            "configuration": one.configuration,
-            "alpha": one.alpha,
-            "validation": one.validation,  # by which reports tell configurations apart
-        }
-        if kind == "mnist":  # read out by a perceptron, which has no such penalty
-            by = trained.settings() if model.trained else classification.settings(model, one.space)
-            run |= {"alpha": None, "readout": by}
-        if kind == "lra":
-            run |= {"alpha": None, "readout": lra.settings(one.task)}
-        if model.pool:
-            run |= {"pool": list(model.pool), "segments": model.segments}
-        if kind != "regression" and country is not None:
-            run["country"] = country
-        wanted += [run | {"seed": seed} for seed in range(seeds)]
+    for tuned in chosen:
+        protocol = protocols.of(tuned.task, tuned.model)
+        counted = protocol.measures_energy and country is not None
+        energy = {"country": country} if counted else {}
+        wanted += [protocol.plan(tuned, seed) | energy for seed in range(seeds)]
     return wanted
 
 
 def known(path: Path) -> dict[str, Record]:
     """Runs on record, by what they are; of several the last."""
-    return {identity(one): one for one in records.read(path) if one.get("kind") in KINDS}
+    runs = (run for run in records.read(path) if isinstance(run.get("kind"), str))
+    return {identity(run): run for run in runs if protocols.of_kind(run["kind"]) is not None}
 
 
-Tell = Callable[[str], Any]
-Work = Callable[[Record, Path, Tell | None], Record]
-
-
-def _short(function: Callable[[Record], Record]) -> Work:
-    """A run that leaves nothing beside its record and has nothing to tell on its way."""
-    return lambda wanted, folder, tell: function(wanted)
-
-
-def _regression(wanted: Record) -> Record:
-    """Train a model of the regression tables, and test it."""
-    reservoir = regression.build(models()[wanted["model"]], wanted["configuration"], wanted["seed"])
-    outcome = regression.measure(wanted["task"], reservoir, wanted["alpha"], wanted["seed"])
-    return {
-        "metric": outcome.metric,
-        "metrics": outcome.metrics,
-        "seconds": outcome.seconds,
-        "parameters": reservoir.n_parameters_,
-    }
-
-
-KINDS: dict[str, Work] = {
-    "regression": _short(_regression),
-    "classification": _short(classification.measure),
-    "mnist": _short(classification.measure),
-    "trained": trained.measure,
-    ucr.KIND: _short(ucr.measure),
-    "lra": lambda wanted, folder, tell: lra.measure(wanted, tell),
-    "lra trial": _short(lra.validate),
-    "long-term": _short(long_term.measure),
-    "long-term trial": _short(long_term.validate),
-}
-ON_ALL_CORES = ("lra", "trained")  # kinds whose runs use every core themselves
+@cache
+def shipped() -> dict[str, Record]:
+    """Runs that come with the package, by what they are."""
+    file = files("paralesn.paper").joinpath("data", SHIPPED)
+    with as_file(file) as path:
+        return {key: run | {"shipped": True} for key, run in known(path).items()}
 
 
 def carry_out(wanted: Record, path: Path, tell: Tell | None = None) -> Record:
     """Do one run and put it on record; `tell` hears how far a long one got."""
-    found = KINDS[wanted["kind"]](wanted, path.parent, tell)
-    done = wanted | found | records.surroundings()
+    work = protocols.of_run(wanted).kinds()[wanted["kind"]]
+    done = wanted | work(wanted, path.parent, tell) | records.surroundings()
     records.append(path, done)
     return done
 
@@ -109,15 +69,27 @@ def run(
 ) -> list[Record]:
     """Results of all runs wanted, from the records where they are there.
 
-    `progress` is called after each run that is done, and with a text while a long one goes on.
+    Runs that use every core themselves are done one by one. `progress` is called after each run
+    that is done, and with a text while a long one goes on.
     """
-    there = known(path)
+    recorded = known(path)
     wanted = list(wanted)
-    missing = [one for one in wanted if identity(one) not in there]
-    calls = [(one, path) for one in missing]
-    alone = ((i, carry_out(*call, progress)) for i, call in enumerate(calls))
-    for _, done in workers.each(carry_out, calls, jobs) if missing and jobs > 1 else alone:
-        there[identity(done)] = done
+    missing = [run for run in wanted if identity(run) not in recorded]
+    alone = [run for run in missing if jobs == 1 or protocols.of_run(run).uses_every_core]
+    beside = [(run, path) for run in missing if run not in alone]
+    for done in _each(beside, jobs, [(run, path, progress) for run in alone]):
+        recorded[identity(done)] = done
         if progress is not None:
             progress()
-    return [there[identity(one)] for one in wanted]
+    return [recorded[identity(run)] for run in wanted]
+
+
+def _each(
+    beside: Sequence[tuple[Any, ...]], jobs: int, alone: Sequence[tuple[Any, ...]]
+) -> Iterable[Record]:
+    """Runs as they are done: first those that share the cores, then those that take them all."""
+    if beside:
+        for _, done in workers.each(carry_out, beside, jobs):
+            yield done
+    for call in alone:
+        yield carry_out(*call)

@@ -1,51 +1,46 @@
-"""The search for configurations: Bayesian, resumable, by many workers, judged on validation data.
+"""The search for configurations: resumable, by many workers, judged on validation data.
 
 A study is a task, a model and a space. Its trials live in an Optuna storage: a file of its own by
-default, or whatever a storage URL names, which any number of machines may share. What was finished
-is never repeated: a study goes on where it stands, and a configuration drawn twice takes its
-earlier result, if it was judged by all seeds.
+default, or whatever a storage URL names, which any number of machines may share. A study that was
+stopped resumes; a configuration drawn twice takes its earlier result, if it was judged by all
+seeds. Protocols that list their candidates have no Optuna study: their trials are runs on record.
 """
 
 import json
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError
 
 from paralesn.files import require
-from paralesn.paper import proposals, spaces, workers
-from paralesn.paper.catalogue import models, tasks, tasks_of
-from paralesn.paper.protocols import classification, regression, trained
+from paralesn.paper import proposals, protocols, runs, spaces, workers
+from paralesn.paper.catalogue import models, tasks
+from paralesn.paper.configurations import Tuned
+from paralesn.paper.protocol import Judging, Protocol
+from paralesn.paper.records import Record
 
 if TYPE_CHECKING:
-    from optuna import Study, Trial
+    import optuna
+    from optuna import Trial
 
 FIRST_SEED = 1000  # of data and reservoirs in searches; runs that are reported begin at zero
-_HOPELESS = 1e12  # loss of what cannot be computed
+HOPELESS = 1e12  # loss of what cannot be computed
 
 
-@dataclass(frozen=True)
-class Judging:
-    """How thoroughly a study judges."""
+class Study(NamedTuple):
+    """What a search looks for: a configuration of a model for a task, in a space."""
 
-    seeds: int  # of a configuration, unless it is given up before
-    finalists: int  # best configurations, judged again
-    final_seeds: int  # by so many seeds in all
-    random: int  # trials before the sampler learns from what it saw
+    task: str
+    model: str
+    space: str
 
-
-# A trial of classification takes seconds, not milliseconds; one of MNIST's finalists minutes.
-JUDGING = {
-    "regression": Judging(seeds=3, finalists=6, final_seeds=9, random=24),
-    "classification": Judging(seeds=2, finalists=3, final_seeds=4, random=8),
-    "mnist": Judging(seeds=1, finalists=2, final_seeds=1, random=6),
-}
+    def __str__(self) -> str:
+        return f"{self.task}, {self.model}, {self.space} space"
 
 
 @dataclass(frozen=True)
@@ -56,38 +51,34 @@ class Budget:
     seconds: float = float("inf")
 
 
-@dataclass(frozen=True)
-class Tuned:
-    """The configuration a study chose, and what is known of how it was found."""
-
-    task: str
-    model: str
-    space: str
-    configuration: dict[str, Any]
-    alpha: float
-    validation: float  # the metric, mean over the seeds of the final
-    trials: int
-    seconds: float
-    seeds: int
+def judging(task: str, model: str) -> Judging:
+    """How a model is judged on a task."""
+    thoroughly = protocols.of(task, model).judging
+    if thoroughly is None:
+        raise ValueError(f"{model} on {task} is not searched by studies")
+    return thoroughly
 
 
-def open_study(task: str, model: str, space: str, storage: str) -> "Study":
+# -- studies ---------------------------------------------------------------------------------------
+
+
+def open_study(task: str, model: str, space: str, storage: str) -> "optuna.Study":
     """Open a study, or begin it. `storage` is a folder, or an Optuna storage URL."""
     optuna = require("optuna", "search", purpose="a search")
     from optuna.storages.journal import JournalFileBackend
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    name, random = f"{task}, {model}, {space} space", JUDGING[tasks()[task].kind].random
-    place: Any = storage
+    random = judging(task, model).random
+    opened: Any = storage
     if "://" not in storage:
         file = study_file(task, model, space, storage)
         file.parent.mkdir(parents=True, exist_ok=True)
-        place = optuna.storages.JournalStorage(JournalFileBackend(str(file)))
+        opened = optuna.storages.JournalStorage(JournalFileBackend(str(file)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         return optuna.create_study(
-            study_name=name,
-            storage=place,
+            study_name=str(Study(task, model, space)),
+            storage=opened,
             load_if_exists=True,
             direction="minimize",
             sampler=optuna.samplers.TPESampler(multivariate=True, n_startup_trials=random),
@@ -101,7 +92,7 @@ def study_file(task: str, model: str, space: str, folder: str) -> Path:
     return Path(folder) / f"{task}--{model.replace(' ', '_')}--{space}.log"
 
 
-def finished(study: "Study") -> int:
+def finished(study: "optuna.Study") -> int:
     """Number of trials that are done, or were given up."""
     from optuna.trial import TrialState
 
@@ -112,7 +103,7 @@ def finished(study: "Study") -> int:
 def work(task: str, model: str, space: str, storage: str, budget: Budget) -> None:
     """Do trials of a study until its budget is spent. Several workers may do so at once."""
     study = open_study(task, model, space, storage)
-    penalties, random = spaces.alphas(space), JUDGING[tasks()[task].kind].random
+    penalties, random = spaces.alphas(space), judging(task, model).random
     for known in _starts(task, model, space, storage):
         study.enqueue_trial(known, skip_if_exists=True)
     rng = np.random.default_rng()
@@ -133,12 +124,13 @@ def _starts(task: str, model: str, space: str, storage: str) -> list[dict[str, A
     The model's own for other tasks and in the paper's space; for a deep model the best of its
     shallow form.
     """
-    elsewhere = [(other, space) for other in tasks_of(tasks()[task].kind) if other != task]
+    protocol = protocols.of(task, model)
+    elsewhere = [(other, space) for other in protocol.tasks() if other != task]
     if space != "paper":
         elsewhere.insert(0, (task, "paper"))
-    found = [tuned(other, model, where, storage) for other, where in elsewhere]
+    chosen = [tuned(other, model, where, storage) for other, where in elsewhere]
     own, shallow = proposals.given(task, model, space), []
-    own += [one.configuration for one in found if one is not None]
+    own += [study.configuration for study in chosen if study is not None]
     if models()[model].deep:
         below = model.removesuffix(" (deep)")
         if tuned(task, below, space, storage) is not None:
@@ -149,7 +141,7 @@ def _starts(task: str, model: str, space: str, storage: str) -> list[dict[str, A
 
 def _objective(
     trial: "Trial",
-    study: "Study",
+    study: "optuna.Study",
     task: str,
     model: str,
     space: str,
@@ -168,7 +160,7 @@ def _objective(
                 trial.set_user_attr(name, other.user_attrs.get(name))
             return float(other.value)  # type: ignore[arg-type]
     total = np.zeros(len(penalties))
-    value, seeds = _HOPELESS, JUDGING[tasks()[task].kind].seeds
+    value, seeds = HOPELESS, judging(task, model).seeds
     for i in range(seeds):
         total += losses(task, model, configuration, penalties, FIRST_SEED + i)
         best = int(total.argmin())
@@ -194,62 +186,33 @@ def losses(
 
     `final`: as the finalists of a study are judged, where that takes another readout.
     """
-    if models()[model].trained:
-        return np.full(len(penalties), _training_loss(task, model, configuration, seed))
-    if tasks()[task].kind == "regression":
-        reservoir = regression.build(models()[model], configuration, seed)
-        judge = regression.validate
-    else:
-        reservoir = classification.build(models()[model], configuration, seed, task)
-        judging = classification.validate_finalist if final else classification.validate
-        judge = partial(judging, model=models()[model])
+    protocol = protocols.of(task, model)
     try:
         with np.errstate(all="ignore"):
-            scores = judge(task, reservoir=reservoir, penalties=penalties, seed=seed)
-    except (LinAlgError, FloatingPointError, ValueError):  # states without variance, overflow
-        return np.full(len(penalties), _HOPELESS)
-    found = np.array([tasks()[task].loss(float(score)) for score in scores])
-    return np.where(np.isfinite(found), found, _HOPELESS)
+            scores = protocol.validate(task, model, configuration, penalties, seed, final)
+    except protocol.failures:  # states without variance, overflow
+        return np.full(len(penalties), HOPELESS)
+    each = np.array([tasks()[task].loss(float(score)) for score in scores])
+    return np.where(np.isfinite(each), each, HOPELESS)
 
 
-def _training_loss(task: str, model: str, configuration: dict[str, Any], seed: int) -> float:
-    """Validation loss of a short training; there is no penalty to choose."""
-    try:
-        return tasks()[task].loss(trained.validate(task, model, configuration, seed))
-    except FloatingPointError:  # too large a learning rate
-        return _HOPELESS
-
-
-def _final(study: "Study", task: str, model: str, space: str, penalties: Sequence[float]) -> Tuned:
+def _final(
+    study: "optuna.Study", task: str, model: str, space: str, penalties: Sequence[float]
+) -> Tuned:
     """Judge the best configurations again with further seeds, and choose among them."""
-    from optuna.trial import TrialState
-
-    complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-    ranked = sorted(complete, key=lambda trial: trial.value or 0.0)
-    judging = JUDGING[tasks()[task].kind]
-    judge = partial(losses, final=True) if tasks()[task].kind == "mnist" else losses
+    thoroughly = judging(task, model)
     best: tuple[float, Any, float] | None = None
     seen: list[Any] = []
-    finals: dict[str, list[float]] = study.user_attrs.get("finals", {})  # of earlier budgets
-    for trial in ranked:
+    for trial in _ranked(study):
         configuration = trial.user_attrs["configuration"]
         if configuration in seen:
             continue
         seen.append(configuration)
-        key = json.dumps(configuration, sort_keys=True)
-        if key not in finals:
-            total, judged = np.zeros(len(penalties)), 0
-            if tasks()[task].kind != "mnist" and trial.user_attrs.get("total") is not None:
-                total, judged = np.array(trial.user_attrs["total"]), judging.seeds
-            for seed in range(FIRST_SEED + judged, FIRST_SEED + judging.final_seeds):
-                total += judge(task, model, configuration, penalties, seed)
-            finals[key] = (total / judging.final_seeds).tolist()
-            study.set_user_attr("finals", finals)
-        mean = np.array(finals[key])
-        place = int(mean.argmin())
-        if best is None or mean[place] < best[0]:
-            best = float(mean[place]), configuration, penalties[place]
-        if len(seen) == judging.finalists:
+        mean = _judged_again(study, trial, task, model, penalties)
+        least = int(mean.argmin())
+        if best is None or mean[least] < best[0]:
+            best = float(mean[least]), configuration, penalties[least]
+        if len(seen) == thoroughly.finalists:
             break
     if best is None:
         raise RuntimeError(f"no trial of {study.study_name} was completed: give it more time")
@@ -263,34 +226,107 @@ def _final(study: "Study", task: str, model: str, space: str, penalties: Sequenc
         validation=tasks()[task].loss(best[0]),  # its own inverse
         trials=finished(study),
         seconds=round(sum(times), 1),
-        seeds=judging.final_seeds,
+        seeds=thoroughly.final_seeds,
     )
+
+
+def _ranked(study: "optuna.Study") -> list[Any]:
+    """Trials that were completed, the best first."""
+    from optuna.trial import TrialState
+
+    complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    return sorted(complete, key=lambda trial: trial.value or 0.0)
+
+
+def _judged_again(
+    study: "optuna.Study", trial: Any, task: str, model: str, penalties: Sequence[float]
+) -> np.ndarray:
+    """Mean loss of a finalist for every penalty, remembered for later budgets."""
+    thoroughly, configuration = judging(task, model), trial.user_attrs["configuration"]
+    judge = partial(losses, final=True) if thoroughly.anew else losses
+    finals: dict[str, list[float]] = study.user_attrs.get("finals", {})
+    key = json.dumps(configuration, sort_keys=True)
+    if key not in finals:
+        total, judged = np.zeros(len(penalties)), 0
+        if not thoroughly.anew and trial.user_attrs.get("total") is not None:
+            total, judged = np.array(trial.user_attrs["total"]), thoroughly.seeds
+        for seed in range(FIRST_SEED + judged, FIRST_SEED + thoroughly.final_seeds):
+            total += judge(task, model, configuration, penalties, seed)
+        finals[key] = (total / thoroughly.final_seeds).tolist()
+        study.set_user_attr("finals", finals)
+    return np.array(finals[key])
 
 
 def tuned(task: str, model: str, space: str, storage: str) -> Tuned | None:
     """What a study chose, if it is there and done."""
     if "://" not in storage and not study_file(task, model, space, storage).exists():
         return None
-    found = open_study(task, model, space, storage).user_attrs.get("tuned")
-    return None if found is None else Tuned(**found)
+    chosen = open_study(task, model, space, storage).user_attrs.get("tuned")
+    return None if chosen is None else Tuned(**chosen)
+
+
+# -- searches of any kind --------------------------------------------------------------------------
+
+
+def outcome(
+    protocol: Protocol, study: Study, storage: str | None, known: Iterable[Record] = ()
+) -> Tuned | None:
+    """What a search chose, in a study of `storage` or by trials among `known` runs, if it did."""
+    if protocol.judging is None:
+        return protocol.choose(study.task, known)
+    return tuned(*study, storage) if storage else None
 
 
 def search(
-    wanted: Sequence[tuple[str, str, str]],
+    wanted: Iterable[tuple[str, str, str]],
     storage: str,
     budget: Budget,
     jobs: int,
-    progress: Any = None,
+    progress: Callable[[Study], Any] | None = None,
+    records: Path | None = None,
 ) -> None:
-    """Do studies (task, model, space) with `jobs` processes; several to each where jobs abound.
+    """Search for configurations with `jobs` processes; several to each study where jobs abound.
 
-    `progress` is called with a study each time a worker is done with it.
+    Parameters
+    ----------
+    wanted : iterable of (task, model, space)
+    storage : str
+        A folder, or an Optuna storage URL.
+    budget : Budget
+        Of each study; protocols that list their candidates judge them all.
+    jobs : int
+    progress : function, optional
+        Called with a study each time a worker is done with it.
+    records : Path, optional
+        The file of records for trials of protocols that list their candidates; by default
+        `records.jsonl` in the folder `storage`.
     """
-    each = max(1, jobs // max(1, len(wanted)))
+    every = [Study(*study) for study in wanted]
+    listed = [study for study in every if protocols.of(*study[:2]).judging is None]
+    for study in listed:
+        _judge_candidates(study, records or Path(storage) / "records.jsonl", jobs)
+        if progress is not None:
+            progress(study)
+    others = [study for study in every if study not in listed]
+    if not others:
+        return
+    each = max(1, jobs // len(others))
     # Shallow models first, in the paper's space first: later studies begin with what they found.
-    wanted = sorted(wanted, key=lambda one: (spaces.SPACES.index(one[2]), models()[one[1]].deep))
-    studies = [study for study in wanted for _ in range(each)]
-    calls = [(*study, storage, budget) for study in studies]
+    others.sort(key=lambda study: (spaces.SPACES.index(study.space), models()[study.model].deep))
+    shared = [study for study in others for _ in range(each)]
+    calls = [(*study, storage, budget) for study in shared]
     for number, _ in workers.each(work, calls, jobs):
         if progress is not None:
-            progress(studies[number])
+            progress(shared[number])
+
+
+def _judge_candidates(study: Study, path: Path, jobs: int) -> None:
+    """Do the trials that are not on record; what comes of them may ask for others."""
+    protocol = protocols.of(study.task, study.model)
+    while True:
+        known = runs.known(path)
+        trials = protocol.trials(study.task, known.values())
+        missing = [run for run in trials if runs.identity(run) not in known]
+        if not missing:
+            return
+        runs.run(missing, path, jobs)

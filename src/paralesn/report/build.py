@@ -6,8 +6,8 @@ from typing import Any
 
 from paralesn import __version__
 from paralesn.files import save_text
-from paralesn.paper.tables import Cell
-from paralesn.report.chosen import table_cells
+from paralesn.paper.catalogue import models
+from paralesn.paper.selection import table_cells
 from paralesn.report.elements import Findings, Section
 from paralesn.report.page import page
 from paralesn.report.sections import SECTIONS
@@ -47,7 +47,7 @@ def data(made: list[Section]) -> dict[str, Any]:
 
 
 def _lead(found: Findings) -> str:
-    cells: list[Cell] = list(found.cells.values())
+    cells = [cell for cell in found.cells.values() if cell.row.model in models()]
     runs = f"{len(found.stored.runs):,} runs"
     over = len({cell.task.name for cell in cells})
     tasks = f" on {over} benchmarks" if over else ""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from markupsafe import Markup
 
-from paralesn.paper.tables import Cell
+from paralesn.paper.results import Cells
 from paralesn.report.stored import Stored
 
 
@@ -128,4 +128,4 @@ class Findings:
     """What sections are made from: everything on record, and the cells of the tables."""
 
     stored: Stored
-    cells: dict[tuple[str, str], Cell] = field(default_factory=dict)
+    cells: Cells = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What was stored by other commands: the only thing that a report is made of."""
+"""Records of runs and measurements of studies: the only thing that a report is made of."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -9,8 +9,12 @@ from typing import Any
 from paralesn.paper import records
 from paralesn.paper.records import Record
 
-# Where commands leave their records unless they are told otherwise.
+# Where records are kept unless another folder is named.
 FOLDERS = ("results", "complexity", "universality", "sensitivity", "race")
+
+
+class NoRecordsError(ValueError):
+    """There is nothing to report."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +59,11 @@ def load(paths: Sequence[Path] | None = None) -> Stored:
             _take(found, file)
         if len(found.files) == before and paths:
             raise ValueError(
-                f"records must be of `paralesn reproduce`, complexity, sensitivity, universality "
-                f"or race; {path} holds none"
+                "records must be of protocols, complexity, sensitivity, universality or a race; "
+                f"{path} holds none"
             )
     if not found.files:
-        raise ValueError(
-            f"there are no records in {', '.join(FOLDERS)}: `paralesn reproduce` makes some, or "
-            "name files or folders that hold them"
-        )
+        raise NoRecordsError(f"there are no records in {', '.join(FOLDERS)}")
     return found
 
 

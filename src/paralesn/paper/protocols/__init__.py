@@ -1,1 +1,70 @@
-"""How each benchmark of the paper is run and tabulated."""
+"""The protocols of the paper, one file each, in the order in which they are reported.
+
+`register` adds another, from outside of the package as well: it is then run, searched, tabulated
+and reported like the ones below.
+"""
+
+from paralesn.paper.protocol import Protocol
+from paralesn.paper.protocols.classification import Classification
+from paralesn.paper.protocols.long_term import LongTerm
+from paralesn.paper.protocols.lra import LongRangeArena
+from paralesn.paper.protocols.mnist import SequentialMNIST
+from paralesn.paper.protocols.regression import Regression
+from paralesn.paper.protocols.trained import Trained
+from paralesn.paper.protocols.ucr import Archive
+from paralesn.paper.records import Record
+
+_registered: dict[str, Protocol] = {}
+
+
+def register(protocol: Protocol) -> Protocol:
+    """Add a protocol; its names and kinds of runs must not be taken.
+
+    Parameters
+    ----------
+    protocol : Protocol
+
+    Returns
+    -------
+    Protocol
+        The same.
+    """
+    taken = {kind for known in _registered.values() for kind in known.kinds()}
+    if clash := taken & set(protocol.kinds()):
+        raise ValueError(f"protocol must have kinds of its own, got {', '.join(sorted(clash))}")
+    _registered[protocol.name] = protocol
+    return protocol
+
+
+def protocols() -> list[Protocol]:
+    """All protocols, in order."""
+    return list(_registered.values())
+
+
+def of_kind(kind: str) -> Protocol | None:
+    """The protocol of a kind of runs, if there is one."""
+    return next((p for p in _registered.values() if kind in p.kinds()), None)
+
+
+def of_run(run: Record) -> Protocol:
+    """The protocol of a run."""
+    protocol = of_kind(run["kind"])
+    if protocol is None:
+        kinds = ", ".join(kind for known in protocols() for kind in known.kinds())
+        raise ValueError(f"kind must be among {kinds}, got {run['kind']!r}")
+    return protocol
+
+
+def of(task: str, model: str) -> Protocol:
+    """The protocol by which a model is run on a task."""
+    for protocol in _registered.values():
+        if task in protocol.tasks() and model in protocol.models(task):
+            return protocol
+    raise ValueError(f"no protocol runs {model} on {task}")
+
+
+for _protocol in (
+    Regression(), Classification(), SequentialMNIST(), Trained(), LongRangeArena(), LongTerm(),
+    Archive(),
+):  # fmt: skip
+    register(_protocol)

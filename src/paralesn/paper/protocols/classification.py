@@ -1,41 +1,38 @@
-"""Classification by the paper's protocol: the last states of 1 024 units, and a readout on them.
+"""Classification by the paper's protocol: last states of 1 024 units, read out by ridge regression.
 
-The archive's tasks are read out by ridge regression, sequential MNIST by the two-layer perceptron.
 A search judges by a part of the training set that it holds out, class by class; a chosen
-configuration is trained on all of the training set, and the test set is looked at once. The
-perceptron stops by the 6 000 images of a 90-10 split, which it does not learn from.
+configuration is trained on all of the training set, and the test set is looked at once.
 
-Series of the archive enter without the mean of each channel (a recording's baseline tells nothing
-of its class, and most of the archive's series come without it), with unit variance of each channel
-over the training set; pixels as they are, between 0 and 1. Reservoirs compute in single precision,
-ridge in double.
+Series enter without the mean of each channel (a recording's baseline tells nothing of its class,
+and most of the archive's series come without it), with unit variance of each channel over the
+training set. Reservoirs compute in single precision, ridge in double.
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from paralesn import datasets
 from paralesn.paper import energy
-from paralesn.paper.catalogue import Model, models, read, tasks
+from paralesn.paper.catalogue import MAIN, Model, Task, models, read, tasks
+from paralesn.paper.layout import models_by_tasks
+from paralesn.paper.protocol import Judging, Protocol, Tell
 from paralesn.paper.protocols import regression
 from paralesn.paper.records import Record
-from paralesn.readouts.mlp import MLP
+from paralesn.paper.results import Cells
+from paralesn.paper.table import Table
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.paralesn import ParalESN
 
 FILE = "classification.toml"
 DTYPE = "float32"
-PERMUTATION = 0  # seed of the order of the pixels of psMNIST
-VALIDATION = {"classification": 0.3, "mnist": 0.1}  # the paper's part of the training set
-_TRIAL_SHARE = 1 / 3  # held out of the few images that a trial looks at
-_FINAL = 1.5  # times as many images for the best configurations of a search
-_FINAL_EPOCHS = 30
+SHARE = 0.3  # of the training set that the paper holds out to validate
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,20 +50,22 @@ class Cases:
 @lru_cache(maxsize=2)
 def data(task: str) -> Cases:
     """A task's data, read once; whatever the seed, they are the same."""
-    if tasks()[task].kind == "mnist":
-        found = datasets.load_mnist(task == "psmnist", PERMUTATION, np.float32)
-        train, test = np.asarray(found.X_train), np.asarray(found.X_test)
-    else:
-        archive: Any = datasets.load(task)
-        found = archive
-        centred = [
-            part - part.mean(axis=1, keepdims=True) for part in (found.X_train, found.X_test)
-        ]
-        std = centred[0].std(axis=(0, 1))
-        train, test = ((part / std).astype(DTYPE) for part in centred)
-    numbers = [np.searchsorted(found.classes, y) for y in (found.y_train, found.y_test)]
-    note = str(found.meta.get("note", ""))
-    return Cases(train, numbers[0], test, numbers[1], len(found.classes), note)
+    archive: Any = datasets.load(task)
+    centred = [
+        part - part.mean(axis=1, keepdims=True) for part in (archive.X_train, archive.X_test)
+    ]
+    std = centred[0].std(axis=(0, 1))
+    train, test = ((part / std).astype(DTYPE) for part in centred)
+    return cases(archive, train, test)
+
+
+def cases(dataset: Any, train: np.ndarray, test: np.ndarray) -> Cases:
+    """Series of a dataset with the numbers of its classes."""
+    y_train, y_test = (
+        np.searchsorted(dataset.classes, y) for y in (dataset.y_train, dataset.y_test)
+    )
+    note = str(dataset.meta.get("note", ""))
+    return Cases(train, y_train, test, y_test, len(dataset.classes), note)
 
 
 def build(model: Model, configuration: Mapping[str, Any], seed: int, task: str) -> Any:
@@ -87,46 +86,53 @@ def features(model: Model, reservoir: Any, X: np.ndarray) -> np.ndarray:
 
 def most_cases(task: str, model: Model, reservoir: Any) -> int | None:
     """Training cases that a trial looks at, or None for all of them."""
-    kind = "dense"
+    cost = "dense"
     if isinstance(reservoir, ParalESN):
-        kind = "pooled" if model.pool else "single" if reservoir.layers == 1 else "deep"
-    found = read(FILE)["trials"][tasks()[task].kind].get(kind)
-    return None if found is None else int(found)
+        cost = "pooled" if model.pool else "single" if reservoir.layers == 1 else "deep"
+    most = read(FILE)["trials"][tasks()[task].group].get(cost)
+    return None if most is None else int(most)
 
 
-def parts(
+def split(
     y: np.ndarray, most: int | None, share: float, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Cases to train on and cases to hold out, of at most so many, every class alike."""
     looked_at = np.arange(y.size)
     if most is not None and most < y.size:
         looked_at = datasets.stratified_split(y, most / y.size, seed)[1]
-    kept, held = datasets.stratified_split(y[looked_at], share, seed)
-    return looked_at[kept], looked_at[held]
+    train, held_out = datasets.stratified_split(y[looked_at], share, seed)
+    return looked_at[train], looked_at[held_out]
+
+
+class Trial(NamedTuple):
+    """What a configuration is judged by: the cases, how many of them, and the share held out."""
+
+    cases: Cases
+    most: int | None
+    share: float
 
 
 def validate(
-    task: str, model: Model, reservoir: Any, penalties: Sequence[float], seed: int
+    trial: Trial, model: Model, reservoir: Any, penalties: Sequence[float], seed: int
 ) -> np.ndarray:
     """Accuracy of ridge regression on cases held out, for every penalty.
 
-    Of equal accuracies the smaller squared error is better, by less than a case counts. On MNIST
-    this stands in for the perceptron, which takes a hundred times as long.
+    Of equal accuracies the smaller squared error is better, by less than a case counts.
     """
-    cases, kind = data(task), tasks()[task].kind
-    share = _TRIAL_SHARE if kind == "mnist" else VALIDATION[kind]
-    kept, held = parts(cases.y_train, most_cases(task, model, reservoir), share, seed)
+    cases = trial.cases
+    train, held_out = split(cases.y_train, trial.most, trial.share, seed)
     targets = indicators(cases.y_train, cases.classes)
-    states = features(model, reservoir, cases.train[np.concatenate([kept, held])])
-    found = []
-    for predicted in ridge_each(states[: kept.size], targets[kept], states[kept.size :], penalties):
+    states = features(model, reservoir, cases.train[np.concatenate([train, held_out])])
+    learnt, judged = states[: train.size], states[train.size :]
+    scores = []
+    for predicted in ridge_each(learnt, targets[train], judged, penalties):
         if np.isnan(predicted).any():
-            found.append(0.0)
+            scores.append(0.0)
             continue
-        off = min(float(((predicted - targets[held]) ** 2).mean()), 1e3)
-        right = (labels(predicted) == cases.y_train[held]).mean()
-        found.append(right - 1e-8 * off)
-    return np.array(found)
+        off = min(float(((predicted - targets[held_out]) ** 2).mean()), 1e3)
+        right = (labels(predicted) == cases.y_train[held_out]).mean()
+        scores.append(right - 1e-8 * off)
+    return np.array(scores)
 
 
 def ridge_each(
@@ -152,40 +158,27 @@ def ridge_each(
         yield held @ cho_solve(factor, moments) + middle
 
 
-def validate_finalist(
-    task: str, model: Model, reservoir: Any, penalties: Sequence[float], seed: int
-) -> np.ndarray:
-    """Accuracy by which the best configurations of a search are told apart, for every penalty.
-
-    On MNIST it is the perceptron's, as the paper sets it, on more images than in a trial.
-    """
-    if tasks()[task].kind != "mnist":
-        return validate(task, model, reservoir, penalties, seed)
-    cases, most = data(task), most_cases(task, model, reservoir)
-    more = None if most is None else int(_FINAL * most)
-    kept, held = parts(cases.y_train, more, _TRIAL_SHARE, seed)
-    readout = perceptron({**settings(model, "paper"), "epochs": _FINAL_EPOCHS}, seed)
-    readout.fit(features(model, reservoir, cases.train[kept]), cases.y_train[kept])
-    right = readout.score(features(model, reservoir, cases.train[held]), cases.y_train[held])
-    return np.full(len(penalties), right)
-
-
 # -- runs that are reported ------------------------------------------------------------------------
 
 
-def settings(model: Model, space: str) -> dict[str, Any]:
-    """What the perceptron is given with configurations of a space."""
-    return dict(read(FILE)["perceptron"]["pooled" if model.pool else space])
+class ReadOut(NamedTuple):
+    """A trained readout: how it tells classes from features, and its number of parameters."""
+
+    classify: Callable[[np.ndarray], np.ndarray]
+    parameters: int
 
 
-def perceptron(arguments: Mapping[str, Any], seed: int) -> MLP:
-    """A perceptron that has yet to learn."""
-    return MLP(task="classification", **arguments, seed=seed, progress=False)
+def ridge(run: Record, cases: Cases, states: np.ndarray) -> ReadOut:
+    """Ridge regression on all of the training set."""
+    readout = Ridge([run["alpha"]]).fit(states, indicators(cases.y_train, cases.classes))
+    parameters = np.atleast_2d(readout.coef_).size + np.size(readout.intercept_)
+    return ReadOut(lambda features: labels(readout.predict(features)), int(parameters))
 
 
-def measure(run: Record) -> Record:
-    """Train on the whole training set, and test."""
-    cases, kind = data(run["task"]), tasks()[run["task"]].kind
+def measure(
+    run: Record, cases: Cases, learn: Callable[[Record, Cases, np.ndarray], ReadOut] = ridge
+) -> Record:
+    """Train on the whole training set, and test; `learn` makes a readout of states."""
     model = models()[run["model"]]
     reservoir = build(model, run["configuration"], run["seed"], run["task"])
     reservoir.fit(cases.train[:1])  # drawing is no training
@@ -193,19 +186,9 @@ def measure(run: Record) -> Record:
         begin = time.perf_counter()
         states = features(model, reservoir, cases.train)
         between = time.perf_counter()
-        readout: Any
-        if kind == "mnist":
-            readout = perceptron(run["readout"], run["seed"])
-            kept, held = parts(cases.y_train, None, VALIDATION[kind], run["seed"])
-            stop_by = states[held], cases.y_train[held]
-            readout.fit(states[kept], cases.y_train[kept], validation=stop_by)
-            trained = readout.n_parameters_
-        else:
-            readout = Ridge([run["alpha"]]).fit(states, indicators(cases.y_train, cases.classes))
-            trained = np.atleast_2d(readout.coef_).size + np.size(readout.intercept_)
+        readout = learn(run, cases, states)
         end = time.perf_counter()
-    predicted = readout.predict(features(model, reservoir, cases.test))
-    predicted = predicted if kind == "mnist" else labels(predicted)
+    predicted = readout.classify(features(model, reservoir, cases.test))
     tested = time.perf_counter()
     return {
         "metric": "accuracy",
@@ -218,9 +201,8 @@ def measure(run: Record) -> Record:
             "total": tested - begin,
         },
         "parameters": reservoir.n_parameters_,
-        "trained": int(trained),
+        "trained": readout.parameters,
         "energy": spent or None,
-        **({"permutation_seed": PERMUTATION} if run["task"] == "psmnist" else {}),
     }
 
 
@@ -235,3 +217,56 @@ def labels(predicted: np.ndarray) -> np.ndarray:
     """Classes that predictions of the targets speak for."""
     predicted = predicted.reshape(len(predicted), -1)
     return (predicted[:, 0] > 0).astype(int) if predicted.shape[1] == 1 else predicted.argmax(1)
+
+
+# -- the protocol ----------------------------------------------------------------------------------
+
+
+class Classification(Protocol):
+    """Tasks of the UCR and UEA archives: last states, read out by ridge regression."""
+
+    name, title, seeds = "classification", "Time series classification", 10
+    # A trial takes seconds, not milliseconds.
+    judging = Judging(seeds=2, finalists=3, final_seeds=4, random=8)
+    slow = ("ESN", "ESN (deep)")  # dense, of 1 024 units: minutes to hours
+    measures_energy = True
+
+    def tasks(self) -> dict[str, Task]:
+        """Tasks of the archives."""
+        return {name: task for name, task in tasks().items() if task.group == "classification"}
+
+    def models(self, task: str) -> list[str]:
+        """The paper's four."""
+        return list(MAIN)
+
+    def groups(self) -> Mapping[str, Sequence[str]]:
+        """All tasks, by the name of the protocol and of its table."""
+        return {name: list(self.tasks()) for name in (self.name, "archives")}
+
+    def groups_of_models(self) -> Mapping[str, Sequence[str]]:
+        """Models of the table."""
+        return {"archives": MAIN}
+
+    def measure(self, run: Record, folder: Path, tell: Tell | None = None) -> Record:
+        """Train on the training set, and test."""
+        return measure(run, data(run["task"]))
+
+    def validate(
+        self,
+        task: str,
+        model: str,
+        configuration: Mapping[str, Any],
+        penalties: Sequence[float],
+        seed: int,
+        final: bool = False,
+    ) -> np.ndarray:
+        """Accuracy on cases held out, for every penalty."""
+        reservoir = build(models()[model], configuration, seed, task)
+        trial = Trial(data(task), most_cases(task, models()[model], reservoir), SHARE)
+        return validate(trial, models()[model], reservoir, penalties, seed)
+
+    def tables(self, cells: Cells) -> list[Table]:
+        """The paper's table."""
+        title, shown = "Time series classification, accuracy in %", list(self.tasks().values())
+        table = models_by_tasks("archives", title, shown, MAIN, cells, unit=False)
+        return [] if table is None else [table]

@@ -1,131 +1,228 @@
-"""The paper's table of sequential MNIST: accuracy beside parameters, minutes, emissions, energy."""
+"""Sequential MNIST by the paper's protocol: last states, read out by a two-layer perceptron.
 
+Pixels enter as they are, between 0 and 1. The perceptron stops by the 6 000 images of a 90-10
+split, which it does not learn from. The table has costs beside accuracy: parameters, minutes,
+emissions, energy. Its models that learn by gradients are those of the protocol `trained`.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-from rich.text import Text
+import numpy as np
 
-from paralesn.paper.catalogue import published, read, tasks
-from paralesn.paper.tables import _STYLES, MAIN, Cell, _text
+from paralesn import datasets
+from paralesn.paper.catalogue import MAIN, Model, Task, models, published, read, tasks
+from paralesn.paper.configurations import Tuned
+from paralesn.paper.layout import held_to_the_paper, scores
+from paralesn.paper.protocol import Judging, Protocol, Tell, lacks_pytorch
+from paralesn.paper.protocols import classification
+from paralesn.paper.protocols.classification import FILE, Cases, ReadOut, Trial, build, features
+from paralesn.paper.records import Record
+from paralesn.paper.results import Cell, Cells, Row, best
+from paralesn.paper.table import Column, Digits, Entry, Line, Number, Table
+from paralesn.readouts.mlp import MLP
 
-TRAINED = ("LSTM", "Transformer", "S4", "LRU", "Mamba")  # by gradients: quoted unless we ran them
-# Heading, what our records call it, by how much to divide it, what the paper's figures are called.
-COLUMNS = (
-    ("Time (min.)", "total seconds", 60.0, "minutes"),
-    ("Emissions (kg)", "kg", 1.0, "emissions"),
-    ("Energy (kWh)", "kwh", 1.0, "energy"),
-)
+PERMUTATION = 0  # seed of the order of the pixels of psMNIST
+SHARE = 0.1  # of the training set that the paper holds out to validate
+_TRIAL_SHARE = 1 / 3  # held out of the few images that a trial looks at
+_FINAL = 1.5  # times as many images for the best configurations of a search
+_FINAL_EPOCHS = 30
+
+
+@lru_cache(maxsize=2)
+def data(task: str) -> Cases:
+    """A task's data, read once; whatever the seed, they are the same."""
+    images = datasets.load_mnist(task == "psmnist", PERMUTATION, np.float32)
+    return classification.cases(images, np.asarray(images.X_train), np.asarray(images.X_test))
+
+
+def settings(model: Model, space: str) -> dict[str, Any]:
+    """What the perceptron is given with configurations of a space."""
+    return dict(read(FILE)["perceptron"]["pooled" if model.pool else space])
+
+
+def perceptron(arguments: Mapping[str, Any], seed: int) -> MLP:
+    """A perceptron that has yet to learn."""
+    return MLP(task="classification", **arguments, seed=seed, progress=False)
+
+
+def validate(
+    task: str, model: Model, reservoir: Any, penalties: Sequence[float], seed: int
+) -> np.ndarray:
+    """Accuracy of ridge regression on some images, for every penalty.
+
+    It stands in for the perceptron, which takes a hundred times as long.
+    """
+    most = classification.most_cases(task, model, reservoir)
+    trial = Trial(data(task), most, _TRIAL_SHARE)
+    return classification.validate(trial, model, reservoir, penalties, seed)
+
+
+def validate_finalist(task: str, model: Model, reservoir: Any, seed: int) -> float:
+    """Accuracy of the perceptron, as the paper sets it, on more images than in a trial."""
+    cases, most = data(task), classification.most_cases(task, model, reservoir)
+    more = None if most is None else int(_FINAL * most)
+    train, held_out = classification.split(cases.y_train, more, _TRIAL_SHARE, seed)
+    readout = perceptron({**settings(model, "paper"), "epochs": _FINAL_EPOCHS}, seed)
+    readout.fit(features(model, reservoir, cases.train[train]), cases.y_train[train])
+    judged = features(model, reservoir, cases.train[held_out])
+    return float(readout.score(judged, cases.y_train[held_out]))
+
+
+def read_out(run: Record, cases: Cases, states: np.ndarray) -> ReadOut:
+    """A perceptron trained on nine tenths of the images, which stops by the others."""
+    readout = perceptron(run["readout"], run["seed"])
+    train, held_out = classification.split(cases.y_train, None, SHARE, run["seed"])
+    stop_by = states[held_out], cases.y_train[held_out]
+    readout.fit(states[train], cases.y_train[train], validation=stop_by)
+    return ReadOut(readout.predict, readout.n_parameters_)
+
+
+def permutation(task: str) -> Record:
+    """What a record says of the order of the pixels."""
+    return {"permutation_seed": PERMUTATION} if task == "psmnist" else {}
+
+
+# -- the protocol ----------------------------------------------------------------------------------
+
+
+class SequentialMNIST(Protocol):
+    """Images pixel by pixel, in order (sMNIST) or in a random one (psMNIST)."""
+
+    name, title, seeds = "mnist", "Sequential MNIST", 3
+    # A trial takes seconds, a finalist minutes; it is the perceptron that finalists are judged by.
+    judging = Judging(seeds=1, finalists=2, final_seeds=1, random=6, anew=True)
+    slow = ("ESN", "ESN (deep)")
+    measures_energy = True
+
+    def tasks(self) -> dict[str, Task]:
+        """Both orders of the pixels."""
+        return {name: task for name, task in tasks().items() if task.group == "mnist"}
+
+    def models(self, task: str) -> list[str]:
+        """The paper's four, and what is made for the task."""
+        return [*MAIN, *(name for name, model in models().items() if model.only == task)]
+
+    def groups(self) -> Mapping[str, Sequence[str]]:
+        """Both tasks, which are classification, too."""
+        return {name: list(self.tasks()) for name in (self.name, "classification")}
+
+    def missing(self, task: str) -> str | None:
+        """Why a task cannot be run here, or None."""
+        return lacks_pytorch(self.tasks()[task].title) or super().missing(task)
+
+    def plan(self, tuned: Tuned, seed: int) -> Record:
+        """A run, read out by a perceptron, which has no penalty."""
+        model = models()[tuned.model]
+        run: Record = {"alpha": None, "readout": settings(model, tuned.space)}
+        if model.pool:
+            run |= {"pool": list(model.pool), "segments": model.segments}
+        return super().plan(tuned, seed) | run
+
+    def measure(self, run: Record, folder: Path, tell: Tell | None = None) -> Record:
+        """Train on the training set, and test."""
+        outcome = classification.measure(run, data(run["task"]), read_out)
+        return outcome | permutation(run["task"])
+
+    def validate(
+        self,
+        task: str,
+        model: str,
+        configuration: Mapping[str, Any],
+        penalties: Sequence[float],
+        seed: int,
+        final: bool = False,
+    ) -> np.ndarray:
+        """Accuracy by ridge regression for every penalty, or by the perceptron for finalists."""
+        reservoir = build(models()[model], configuration, seed, task)
+        if final:
+            right = validate_finalist(task, models()[model], reservoir, seed)
+            return np.full(len(penalties), right)
+        return validate(task, models()[model], reservoir, penalties, seed)
+
+    def tables(self, cells: Cells) -> list[Table]:
+        """A table of each task, with the models that learn by gradients."""
+        return [table(cells, task) for task in self.tasks() if any(t == task for t, _ in cells)]
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+TRAINED = tuple(name for name, model in models().items() if model.trained)
 OURS = (*MAIN, "ParalESN (pooled)")
-Cells = dict[tuple[str, str], Cell]
+# What our records call a cost, by how much to divide it, and what the paper's figures are called.
+COSTS = {
+    "Time (min.)": ("total seconds", 60.0, "minutes"),
+    "Emissions (kg)": ("kg", 1.0, "emissions"),
+    "Energy (kWh)": ("kwh", 1.0, "energy"),
+}
+_COLUMNS = (
+    Column("Params.", suffix="k", digits=Digits(".1f", ""), paper=Digits(".0f"), rounded=True),
+    Column("Accuracy", "higher"),
+    *(
+        Column(
+            title, "lower", digits=Digits(".3g", ".1g"), paper=Digits("g", "g"),
+            latex=Digits(".4f", ".4f"), latex_paper=Digits(".2f", ".2f"),
+        )
+        for title in COSTS
+    ),
+)  # fmt: skip
 
 
 def paper_cost(task: str, model: str, name: str) -> tuple[float, float] | None:
     """Mean and standard deviation of what the paper prints about a model's costs."""
-    found = read("classification.toml")["cost"].get(model, {}).get(task)
-    return None if found is None else (float(found[name][0]), float(found[name][1]))
+    costs = read(FILE)["cost"].get(model, {}).get(task)
+    return None if costs is None else (float(costs[name][0]), float(costs[name][1]))
 
 
-def _rows(cells: Cells, task: str) -> list[tuple[str, Cell | None]]:
-    """Names and cells of the rows, those of models trained by gradients first."""
-    rows: list[tuple[str, Cell | None]] = [(name, cells.get((task, name))) for name in TRAINED]
-    for model in OURS:
-        best = cells.get((task, model))
-        paper = cells.get((task, f"{model} [paper space]"))
-        if best is not None or model in MAIN:
-            rows.append((model, best))
-        if best is not None and paper is not None and best.space != paper.space:
-            rows.append((paper.model, paper))
-    return rows
+def table(cells: Cells, task: str) -> Table:
+    """The table of a task; what we did not run is as the paper prints it."""
+    winner = best(cells, tasks()[task], OURS)
+    lines = []
+    for model in (*TRAINED, *OURS):
+        cell = cells.get((task, Row(model)))
+        if cell is not None or model in (*TRAINED, *MAIN):
+            lines.append(_line(cell, task, model, model == winner))
+        held = held_to_the_paper(model, [tasks()[task]], cells)
+        if held is not None:
+            lines.append(_held(held, cells[task, Row(model, "paper")], task, model))
+    return Table(task, f"{tasks()[task].title}, accuracy in %", "model", _COLUMNS, lines)
 
 
-def as_rich(cells: Cells, task: str) -> Table | None:
-    """The table of a task for the terminal: ours over the paper's, in brackets."""
-    if not any(name == task for name, _ in cells):
-        return None
-    title = tasks()[task].title
-    table = Table(title=f"{title}, ours (the paper's)", title_justify="left", show_lines=True)
-    table.add_column("model")
-    for heading in ("Params.", "↑ Accuracy", *(f"↓ {one[0]}" for one in COLUMNS)):
-        table.add_column(heading, justify="right")
-    for row, cell in _rows(cells, task):
-        model = row.removesuffix(" [paper space]")
-        figures = [_cost(cell, task, model, *column[1:]) for column in COLUMNS]
-        parameters = _parameters(cell, model)
-        table.add_row(Text(row), parameters, _accuracy(cell, task, model), *figures)
-    return table
-
-
-def _parameters(cell: Cell | None, model: str) -> Text:
-    paper = read("classification.toml")["cost"].get(model)
-    theirs = "" if paper is None else f"(≈{paper['parameters'] / 1e3:.0f}k)"
-    if cell is None or "trained" not in cell.costs:
-        return Text(theirs)
-    return Text(f"{cell.costs['trained'][0] / 1e3:.1f}k\n{theirs}".rstrip())
-
-
-def _accuracy(cell: Cell | None, task: str, model: str) -> Text:
-    if cell is not None:
-        return _text(cell, None)
+def _line(cell: Cell | None, task: str, model: str, winner: bool) -> Line:
     paper, scale = published(task, model), tasks()[task].scale
-    if paper is None or paper.std is None:
-        return Text("-")
-    return Text(f"({paper.mean / scale:.1f} ±{paper.std / scale:.1f})")
+    accuracy = scores(cell, winner)
+    if cell is None and paper is not None and paper.std is not None:
+        accuracy = Entry(None, Number(paper.mean / scale, paper.std / scale))
+    return Line(
+        model, [_parameters(cell, model), accuracy, *_costs(cell, task, model)], quoted=cell is None
+    )
 
 
-def _cost(cell: Cell | None, task: str, model: str, name: str, divisor: float, theirs: str) -> Text:
-    """Ours over the paper's; green where it is less."""
-    paper = paper_cost(task, model, theirs)
-    quoted = "" if paper is None else f"({paper[0]:g} ±{paper[1]:g})"
-    ours = None if cell is None else cell.costs.get(name)
-    if ours is None:
-        return Text(quoted or "-")
-    mean, std = ours[0] / divisor, ours[1] / divisor
-    text = Text(f"{mean:.3g} ±{std:.1g}")
-    if paper is not None:
-        text.append(f"\n{quoted}", style=_STYLES["win" if mean <= paper[0] else "loss"])
-    return text
+def _held(line: Line, cell: Cell, task: str, model: str) -> Line:
+    """The line of the paper's space with its costs."""
+    entries = [_parameters(cell, model), *line.entries, *_costs(cell, task, model)]
+    return Line(line.name, entries, aside=True)
 
 
-def as_latex(cells: Cells, task: str) -> str:
-    """The table of a task as LaTeX (booktabs): ours where we have it, else as the paper prints."""
-    if not any(name == task for name, _ in cells):
-        return ""
-    heads = (r"$\uparrow$ Accuracy", *(rf"$\downarrow$ {one[0]}" for one in COLUMNS))
-    lines = [
-        f"% {tasks()[task].title}; rows with a dagger are the paper's own figures",
-        r"\begin{tabular}{lccccc}",
-        r"\toprule",
-        "Model & Params. & " + " & ".join(heads) + r" \\",
-        r"\midrule",
-    ]
-    for row, cell in _rows(cells, task):
-        lines.append(" & ".join(_latex(row, cell, task)) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+def _parameters(cell: Cell | None, model: str) -> Entry:
+    paper = read(FILE)["cost"].get(model)
+    theirs = None if paper is None else Number(paper["parameters"] / 1e3)
+    ours = None if cell is None else cell.costs.get("trained")
+    return Entry(None if ours is None else Number(ours[0] / 1e3), theirs)
 
 
-def _latex(row: str, cell: Cell | None, task: str) -> list[str]:
-    """Entries of a row."""
-
-    def number(pair: Any, digits: str, divisor: float = 1.0) -> str:
-        if pair is None:
-            return "--"
-        return f"${pair[0] / divisor:{digits}}_{{\\pm {pair[1] / divisor:{digits}}}}$"
-
-    if cell is None:
-        paper, scale = published(task, row), tasks()[task].scale
-        count = read("classification.toml")["cost"][row]["parameters"]
-        accuracy = None
-        if paper is not None and paper.std is not None:
-            accuracy = paper.mean / scale, paper.std / scale
-        costs = [number(paper_cost(task, row, one[3]), ".2f") for one in COLUMNS]
-        return [
-            row + r"$^\dagger$",
-            rf"$\approx {count / 1e3:.0f}$k",
-            number(accuracy, ".1f"),
-            *costs,
-        ]
-    trained = cell.costs.get("trained")
-    accuracy = (cell.mean / cell.task.scale, cell.std / cell.task.scale)
-    costs = [number(cell.costs.get(one[1]), ".4f", one[2]) for one in COLUMNS]
-    count = "--" if trained is None else f"{trained[0] / 1e3:.1f}k"
-    return [row, count, number(accuracy, ".2f"), *costs]
+def _costs(cell: Cell | None, task: str, model: str) -> list[Entry]:
+    """Ours and the paper's; less is better."""
+    entries = []
+    for name, divisor, theirs in COSTS.values():
+        paper = paper_cost(task, model, theirs)
+        ours = None if cell is None else cell.costs.get(name)
+        value = None if ours is None else Number(ours[0] / divisor, ours[1] / divisor)
+        verdict = ""
+        if value is not None and paper is not None:
+            verdict = "win" if value.mean <= paper[0] else "loss"
+        quoted = None if paper is None else Number(*paper)
+        entries.append(Entry(value, quoted, None, verdict))
+    return entries

@@ -1,10 +1,15 @@
-"""One configuration on one task: validation errors of every penalty, or the test metrics of one."""
+"""Regression by the paper's protocol: states of 128 units, read out by ridge regression.
+
+A search judges a configuration by its errors on the validation split, for every penalty; a chosen
+one is trained on the training split, and the test split is looked at once.
+"""
 
 import time
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +17,12 @@ import numpy as np
 import paralesn
 from paralesn import datasets
 from paralesn.datasets.metrics import ERRORS, METRICS
-from paralesn.paper.catalogue import Model
+from paralesn.paper.catalogue import MAIN, Model, Task, models, tasks
+from paralesn.paper.layout import models_by_tasks
+from paralesn.paper.protocol import Judging, Protocol, Tell
+from paralesn.paper.records import Record
+from paralesn.paper.results import Cells
+from paralesn.paper.table import Table
 from paralesn.readouts.ridge import Ridge
 
 UNITS = 128  # of every model in the regression tables
@@ -44,18 +54,18 @@ def build(
     """A reservoir of a model as configured."""
     arguments = deepcopy(dict(configuration))
     for name in ("rho", "theta"):
-        for place in (arguments, arguments.get("inter") or {}):
-            if isinstance(place.get(name), list):
-                place[name] = tuple(place[name])
-    kind = getattr(paralesn, model.reservoir)
-    return kind(units=units, **model.fixed, **arguments, dtype=dtype, n_jobs=n_jobs, seed=seed)
+        for layer in (arguments, arguments.get("inter") or {}):
+            if isinstance(layer.get(name), list):
+                layer[name] = tuple(layer[name])
+    reservoir = getattr(paralesn, model.reservoir)
+    return reservoir(units=units, **model.fixed, **arguments, dtype=dtype, n_jobs=n_jobs, seed=seed)
 
 
 def states(reservoir: Any, split: Any, washout: int) -> tuple[np.ndarray, np.ndarray]:
     """States and targets that are scored, one row each: every series starts from zero."""
-    found, _ = reservoir.run(split.inputs)
-    found, targets = found[..., washout:, :], split.targets[..., washout:, :]
-    return found.reshape(-1, found.shape[-1]), targets.reshape(-1, targets.shape[-1])
+    run, _ = reservoir.run(split.inputs)
+    scored, targets = run[..., washout:, :], split.targets[..., washout:, :]
+    return scored.reshape(-1, scored.shape[-1]), targets.reshape(-1, targets.shape[-1])
 
 
 def validate(task: str, reservoir: Any, penalties: Sequence[float], seed: int) -> np.ndarray:
@@ -78,5 +88,84 @@ def measure(task: str, reservoir: Any, penalty: float, seed: int) -> Outcome:
     held, targets = states(reservoir, dataset.test, dataset.washout)
     predicted = readout.predict(held).reshape(targets.shape)
     names = dict.fromkeys((dataset.metric, *ERRORS))
-    found = {name: float(METRICS[name](targets, predicted)) for name in names}
-    return Outcome(dataset.metric, found, seconds)
+    metrics = {name: float(METRICS[name](targets, predicted)) for name in names}
+    return Outcome(dataset.metric, metrics, seconds)
+
+
+# -- the protocol ----------------------------------------------------------------------------------
+
+_REAL = ("rParalESN", "rParalESN (deep)", "ParalESN", "ParalESN (deep)")
+_STRUCTURED = ("ESN", "SCR", "Structured RC", "ParalESN")
+# The paper's tables: title, group of tasks, models.
+TABLES = {
+    "memory": ("Memory-based tasks", "memory", MAIN),
+    "forecasting": ("Forecasting tasks", "forecasting", MAIN),
+    "real-memory": ("Complex and real-valued, memory", "memory", _REAL),
+    "real-forecasting": ("Complex and real-valued, forecasting", "forecasting", _REAL),
+    "structured-memory": ("Structured reservoirs, memory", "memory", _STRUCTURED),
+    "structured": ("Structured reservoirs, forecasting", "forecasting", _STRUCTURED),
+}
+
+
+class Regression(Protocol):
+    """Memory-based tasks and forecasting: states of 128 units, read out by ridge regression."""
+
+    name, title, seeds = "regression", "Regression", 10
+    judging = Judging(seeds=3, finalists=6, final_seeds=9, random=24)
+
+    def tasks(self) -> dict[str, Task]:
+        """Tasks of both groups."""
+        return {n: task for n, task in tasks().items() if task.group in ("memory", "forecasting")}
+
+    def models(self, task: str) -> list[str]:
+        """Every reservoir that is not made for another task."""
+        return [name for name, model in models().items() if not model.trained and not model.only]
+
+    def groups(self) -> Mapping[str, Sequence[str]]:
+        """All tasks, and those of each table."""
+        by_table = {
+            table: [task.name for task in self.tasks().values() if task.group == group]
+            for table, (_, group, _) in TABLES.items()
+        }
+        return {self.name: list(self.tasks()), **by_table}
+
+    def groups_of_models(self) -> Mapping[str, Sequence[str]]:
+        """Models of each table."""
+        return {table: rows for table, (_, _, rows) in TABLES.items()}
+
+    def look_for_data(self, task: str) -> None:
+        """Make or read them."""
+        data(task, 0)
+
+    def measure(self, run: Record, folder: Path, tell: Tell | None = None) -> Record:
+        """Train on the training split, and test."""
+        reservoir = build(models()[run["model"]], run["configuration"], run["seed"])
+        outcome = measure(run["task"], reservoir, run["alpha"], run["seed"])
+        return {
+            "metric": outcome.metric,
+            "metrics": outcome.metrics,
+            "seconds": outcome.seconds,
+            "parameters": reservoir.n_parameters_,
+        }
+
+    def validate(
+        self,
+        task: str,
+        model: str,
+        configuration: Mapping[str, Any],
+        penalties: Sequence[float],
+        seed: int,
+        final: bool = False,
+    ) -> np.ndarray:
+        """The headline metric on the validation split, for every penalty."""
+        return validate(task, build(models()[model], configuration, seed), penalties, seed)
+
+    def tables(self, cells: Cells) -> list[Table]:
+        """The paper's tables."""
+        made = (
+            models_by_tasks(
+                name, title, [t for t in self.tasks().values() if t.group == group], rows, cells
+            )
+            for name, (title, group, rows) in TABLES.items()
+        )
+        return [table for table in made if table is not None]

@@ -1,25 +1,28 @@
 """The models of the paper's MNIST table that learn by gradients: trainings, and trials of a search.
 
 A training takes the digits that are not set aside for validation, stops by those that are, and
-writes checkpoints beside the records: one that was killed goes on where it stood. On a GPU if there
-is one.
+writes checkpoints beside the records, from which it resumes after an interruption. It uses a GPU if
+there is one.
 """
 
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from paralesn.paper import energy
-from paralesn.paper.catalogue import read, tasks
-from paralesn.paper.protocols import classification
+from paralesn.paper.catalogue import Task, models, read, tasks
+from paralesn.paper.configurations import Tuned
+from paralesn.paper.protocol import Judging, Protocol, Tell, lacks_pytorch
+from paralesn.paper.protocols import mnist
+from paralesn.paper.protocols.classification import FILE, split
 from paralesn.paper.records import Record
-
-Tell = Callable[[str], Any]
+from paralesn.paper.results import Cells
+from paralesn.paper.table import Table
 
 
 def how(configuration: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -45,14 +48,13 @@ def validate(task: str, model: str, configuration: Mapping[str, Any], seed: int)
     from paralesn.baselines import training
     from paralesn.baselines.models import build
 
-    cases, known = classification.data(task), read(classification.FILE)["training"]
-    share = classification.VALIDATION[tasks()[task].kind]
-    kept, held = classification.parts(cases.y_train, known["trial_cases"], share, seed)
+    cases, known = mnist.data(task), read(FILE)["training"]
+    train, held_out = split(cases.y_train, known["trial_cases"], mnist.SHARE, seed)
     sizes, asked = how(configuration)
     settings = training.Settings(
         **asked, batch_size=known["batch_size"], epochs=known["trial_epochs"], seed=seed
     )
-    learn, judge = (_data(cases.train, cases.y_train, part) for part in (kept, held))
+    learn, judge = (_data(cases.train, cases.y_train, part) for part in (train, held_out))
     fitted = training.fit(build(model, seed, **sizes), learn, judge, settings, device=device())
     return fitted.best.accuracy
 
@@ -62,11 +64,9 @@ def measure(run: Record, folder: Path, tell: Tell | None = None) -> Record:
     from paralesn.baselines import training
     from paralesn.baselines.models import build, count_parameters
 
-    task, cases = run["task"], classification.data(run["task"])
-    kept, held = classification.parts(
-        cases.y_train, None, classification.VALIDATION[tasks()[task].kind], run["seed"]
-    )
-    learn, judge = (_data(cases.train, cases.y_train, part) for part in (kept, held))
+    task, cases = run["task"], mnist.data(run["task"])
+    train, held_out = split(cases.y_train, None, mnist.SHARE, run["seed"])
+    learn, judge = (_data(cases.train, cases.y_train, part) for part in (train, held_out))
     sizes, asked = how(run["configuration"])
     model = build(run["model"], run["seed"], **sizes)
     path = _checkpoint(run, folder)
@@ -100,15 +100,13 @@ def measure(run: Record, folder: Path, tell: Tell | None = None) -> Record:
         "device": device(),
         # What an interrupted training used before is not known.
         "energy": None if resumed else spent or None,
-        **({"permutation_seed": classification.PERMUTATION} if task == "psmnist" else {}),
+        **mnist.permutation(task),
     }
 
 
 def settings() -> dict[str, Any]:
     """How whole trainings are done."""
-    return {
-        k: read(classification.FILE)["training"][k] for k in ("batch_size", "epochs", "patience")
-    }
+    return {k: read(FILE)["training"][k] for k in ("batch_size", "epochs", "patience")}
 
 
 def _data(X: np.ndarray, y: np.ndarray, part: Any) -> Any:
@@ -124,3 +122,66 @@ def _checkpoint(run: Record, folder: Path) -> Path:
     folder = folder / "checkpoints"
     folder.mkdir(parents=True, exist_ok=True)
     return folder / f"{run['task']}-{run['model']}-{run['seed']}-{digest}.pt"
+
+
+# -- the protocol ----------------------------------------------------------------------------------
+
+
+class Trained(Protocol):
+    """Sequence models that learn by gradients, in the table of sequential MNIST."""
+
+    name, title, seeds = "trained", "Trained models on sequential MNIST", 3
+    spaces = ("paper",)
+    judging = Judging(seeds=1, finalists=2, final_seeds=1, random=6)
+    on_request = True  # hours, where there is no GPU
+    uses_every_core = True
+    measures_energy = True
+    failures = (FloatingPointError,)  # too large a learning rate
+
+    def tasks(self) -> dict[str, Task]:
+        """Those of sequential MNIST."""
+        return {name: task for name, task in tasks().items() if task.group == "mnist"}
+
+    def models(self, task: str) -> list[str]:
+        """All that learn by gradients."""
+        return [name for name, model in models().items() if model.trained]
+
+    def groups(self) -> Mapping[str, Sequence[str]]:
+        """Both tasks, by the names that they have anyway."""
+        return {name: list(self.tasks()) for name in ("mnist", "classification")}
+
+    def missing(self, task: str) -> str | None:
+        """Why a task cannot be run here, or None."""
+        return lacks_pytorch(self.tasks()[task].title) or super().missing(task)
+
+    def shipped(self, task: str, model: str, space: str) -> Tuned | None:
+        """The outcome of a search if there was one, else a learning rate set by hand."""
+        chosen = super().shipped(task, model, space)
+        if chosen is not None or space not in self.spaces:
+            return chosen
+        rate = read(FILE)["training"]["learning_rates"][model]
+        return Tuned.unsearched(task, model, space, {"learning_rate": rate})
+
+    def plan(self, tuned: Tuned, seed: int) -> Record:
+        """A training, without its result."""
+        return super().plan(tuned, seed) | {"alpha": None, "readout": settings()}
+
+    def measure(self, run: Record, folder: Path, tell: Tell | None = None) -> Record:
+        """Train on the training set, and test."""
+        return measure(run, folder, tell)
+
+    def validate(
+        self,
+        task: str,
+        model: str,
+        configuration: Mapping[str, Any],
+        penalties: Sequence[float],
+        seed: int,
+        final: bool = False,
+    ) -> np.ndarray:
+        """Accuracy after a short training; there is no penalty to choose."""
+        return np.full(len(penalties), validate(task, model, configuration, seed))
+
+    def tables(self, cells: Cells) -> list[Table]:
+        """None of its own: the models stand in the table of sequential MNIST."""
+        return []

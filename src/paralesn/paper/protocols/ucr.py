@@ -1,4 +1,4 @@
-"""The classifier as it comes, on every dataset of the UCR archive at hand, beside published rivals.
+"""The default classifier on every dataset of the UCR archive at hand, beside published rivals.
 
 Official splits, no choice of hyperparameters. The rivals' accuracies on the same splits are read
 from ``UCR/published_accuracy.csv`` in a data folder (a column `dataset`, and one for each rival);
@@ -7,22 +7,26 @@ those on the paper's datasets come with the package.
 
 import csv
 import time
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
-from rich.table import Table
 
 from paralesn.datasets.archives.ucr import archive_names, load_ucr, ucr_files
 from paralesn.datasets.storage import checksums, folders
 from paralesn.estimators.classifier import ReservoirClassifier
 from paralesn.features.filter_bank import FilterBank
-from paralesn.paper.catalogue import read
+from paralesn.paper import results
+from paralesn.paper.catalogue import Task, read
+from paralesn.paper.configurations import Tuned
+from paralesn.paper.protocol import Protocol, Tell
 from paralesn.paper.records import Record
+from paralesn.paper.results import Cell, Cells, Row
+from paralesn.paper.table import Column, Digits, Entry, Line, Number, Table
 
-KIND = "ucr"
 MODEL = "ReservoirClassifier"
 RIVALS = ("MiniROCKET", "MultiROCKET", "Hydra", "MR-Hydra", "QUANT", "HC2")
+_SIZES = ("train", "test", "length", "classes")
 _FILE = "classification.toml"
 _PUBLISHED = "UCR/published_accuracy.csv"
 _EVEN = 5e-5  # published accuracies have four digits
@@ -37,23 +41,14 @@ def at_hand() -> list[str]:
 
 def published() -> dict[str, dict[str, float]]:
     """Accuracies of rivals, by dataset."""
-    found = {name: dict(figures) for name, figures in read(_FILE)["rivals"].items()}
+    accuracies = {name: dict(figures) for name, figures in read(_FILE)["rivals"].items()}
     path = folders.find([_PUBLISHED])
     if path is not None:
         for row in csv.DictReader(checksums.read(path).decode("utf-8").splitlines()):
-            found[row["dataset"]] = {
+            accuracies[row["dataset"]] = {
                 name: float(row[name]) for name in RIVALS if row.get(name) not in (None, "")
             }
-    return found
-
-
-def plan(names: Iterable[str], seeds: int) -> list[Record]:
-    """Runs of the classifier as it comes."""
-    return [
-        {"kind": KIND, "task": name, "model": MODEL, "configuration": {}, "seed": seed}
-        for name in names
-        for seed in range(seeds)
-    ]
+    return accuracies
 
 
 def measure(run: Record) -> Record:
@@ -75,45 +70,15 @@ def measure(run: Record) -> Record:
     }
 
 
-def rows(found: Iterable[Record]) -> list[dict[str, Any]]:
-    """Mean and deviation over seeds, one object for each dataset, beside what others published."""
-    grouped: dict[str, list[Record]] = {}
-    for one in found:
-        grouped.setdefault(one["task"], []).append(one)
-    rivals, results = published(), []
-    for name, group in grouped.items():
-        accuracies = np.array([one["metrics"]["accuracy"] for one in group])
-        train, test, length, classes = group[0]["sizes"]
-        results.append(
-            {
-                "task": name,
-                "model": MODEL,
-                "metric": "accuracy",
-                "mean": float(accuracies.mean()),
-                "std": float(accuracies.std()),
-                "seeds": len(group),
-                "seconds": float(np.median([one["timing"]["total"] for one in group])),
-                "train": train,
-                "test": test,
-                "length": length,
-                "classes": classes,
-                "published": rivals.get(name, {}),
-            }
-        )
-    return results
-
-
-def comparison(results: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
+def comparison(ours: Sequence[Cell]) -> dict[str, dict[str, float]]:
     """For each rival, over the datasets it has a figure of: both means, and who is ahead."""
-    found = {}
+    compared = {}
     for rival in RIVALS:
-        pairs = np.array(
-            [(one["mean"], one["published"][rival]) for one in results if rival in one["published"]]
-        )
+        pairs = np.array([(cell.mean, cell.rivals[rival]) for cell in ours if rival in cell.rivals])
         if not len(pairs):
             continue
         ahead = pairs[:, 0] - pairs[:, 1]
-        found[rival] = {
+        compared[rival] = {
             "datasets": len(pairs),
             "ours": float(pairs[:, 0].mean()),
             "theirs": float(pairs[:, 1].mean()),
@@ -121,49 +86,140 @@ def comparison(results: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]
             "even": int((np.abs(ahead) <= _EVEN).sum()),
             "worse": int((ahead < -_EVEN).sum()),
         }
-    return found
+    return compared
 
 
-def as_rich(results: Sequence[dict[str, Any]]) -> Table:
-    """Accuracies for the terminal; the best of a row is bold."""
-    seeds = max(one["seeds"] for one in results)
-    ours = "ours" if seeds == 1 else f"ours, {seeds} seeds"
-    table = Table(title="UCR archive, ReservoirClassifier() as it comes", title_justify="left")
-    for name in ("dataset", "train", "test", "length", "classes", ours, "seconds", *RIVALS):
-        table.add_column(name, justify="left" if name == "dataset" else "right")
-    for one in results:
-        figures = [one["mean"], *(one["published"].get(rival) for rival in RIVALS)]
-        best = max(figure for figure in figures if figure is not None)
-        texts = [
-            "-"
-            if figure is None
-            else f"[bold]{figure:.4f}[/]"
-            if figure == best
-            else f"{figure:.4f}"
-            for figure in figures
-        ]
-        if seeds > 1:
-            texts[0] += f" ±{one['std']:.4f}"
-        sizes = [str(one[name]) for name in ("train", "test", "length", "classes")]
-        table.add_row(one["task"], *sizes, texts[0], f"{one['seconds']:.2f}", *texts[1:])
-    _add_summary(table, results)
-    return table
+# -- the protocol ----------------------------------------------------------------------------------
 
 
-def _add_summary(table: Table, results: Sequence[dict[str, Any]]) -> None:
-    """Means over the datasets that every rival has a figure of, and who is ahead how often."""
-    compared = comparison(results)
-    common = [one for one in results if all(rival in one["published"] for rival in RIVALS)]
-    table.add_section()
-    seconds = f"{sum(one['seconds'] for one in results):.1f} in all"
-    if common:
-        means = [float(np.mean([one["mean"] for one in common]))]
-        means += [float(np.mean([one["published"][rival] for one in common])) for rival in RIVALS]
-        ours, *theirs = (f"{mean:.4f}" for mean in means)
-        table.add_row(f"mean of {len(common)}", *[""] * 4, ours, seconds, *theirs)
-    counts = [
-        "{better} / {even} / {worse}".format(**compared[rival]) if rival in compared else "-"
-        for rival in RIVALS
+class Archive(Protocol):
+    """Datasets of the archive, by the classifier's defaults."""
+
+    name, title, seeds = "ucr", "UCR archive", 1
+    spaces = ("extended",)  # nothing is searched: the defaults are ours, not the paper's
+    in_paper = False
+    needed = ("task", "model", "seed", "metric", "metrics", "seconds", "timing", "sizes")
+    nothing = "the UCR archive, for no folder of PARALESN_DATA holds any of it"
+
+    def tasks(self) -> dict[str, Task]:
+        """Datasets whose files are there."""
+        return {name: _task(name) for name in at_hand()}
+
+    def models(self, task: str) -> list[str]:
+        """The classifier."""
+        return [MODEL]
+
+    def by_name(self) -> bool:
+        """No: some datasets are known by the names of other tasks."""
+        return False
+
+    def missing(self, task: str) -> str | None:
+        """None: only what is there is a task."""
+        return None
+
+    def shipped(self, task: str, model: str, space: str) -> Tuned | None:
+        """No hyperparameters at all."""
+        return Tuned.unsearched(task, model, space, {})
+
+    def plan(self, tuned: Tuned, seed: int) -> Record:
+        """A run, without its result."""
+        return {
+            "kind": self.name,
+            "task": tuned.task,
+            "model": MODEL,
+            "configuration": {},
+            "seed": seed,
+        }
+
+    def searched(self, model: str) -> list[str]:
+        """Nothing is."""
+        return []
+
+    def measure(self, run: Record, folder: Path, tell: Tell | None = None) -> Record:
+        """Train on the training set, and test."""
+        return measure(run)
+
+    def knows(self, run: Record) -> bool:
+        """Whether a run on record is one of the classifier."""
+        return run["model"] == MODEL
+
+    def cell(self, row: Row, runs: Sequence[Record]) -> Cell:
+        """The runs of a dataset, beside what others published; seconds are those of it all."""
+        name = runs[0]["task"]
+        return results.cell(
+            self.name,
+            _task(name),
+            row,
+            runs,
+            seconds=float(np.median([run["timing"]["total"] for run in runs])),
+            rivals=published().get(name, {}),
+            sizes=dict(zip(_SIZES, runs[0]["sizes"], strict=True)),
+        )
+
+    def tables(self, cells: Cells) -> list[Table]:
+        """Accuracies on each dataset, and who is ahead how often."""
+        ours = [cell for cell in cells.values() if cell.protocol == self.name]
+        return [accuracies(ours), ahead(ours)] if ours else []
+
+
+def _task(name: str) -> Task:
+    return Task(name, name, "ucr", "higher", 1.0)
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
+def accuracies(ours: Sequence[Cell], rivals: Sequence[str] = RIVALS) -> Table:
+    """Accuracies of ours and of rivals; the best of a row is bold."""
+    seeds = max(cell.seeds for cell in ours)
+    four, whole = Digits(".4f", ".4f" if seeds > 1 else ""), Digits(".0f")
+    columns = [
+        Column("ours" if seeds == 1 else f"ours, {seeds} seeds", digits=four),
+        *(Column(rival, digits=four) for rival in rivals),
+        Column("seconds", digits=Digits(".2f")),
+        *(Column(size, digits=whole) for size in _SIZES),
     ]
-    if compared:
-        table.add_row("better / even / worse", *[""] * 6, *counts)
+    lines = [_line(cell, rivals) for cell in ours]
+    common = [cell for cell in ours if all(rival in cell.rivals for rival in RIVALS)]
+    if common:
+        means = [
+            float(np.mean([cell.mean for cell in common])),
+            *(float(np.mean([cell.rivals[rival] for cell in common])) for rival in rivals),
+        ]
+        entries = [*(Entry(Number(mean)) for mean in means), *[Entry("")] * (1 + len(_SIZES))]
+        lines.append(Line(f"mean of {len(common)}", entries, apart=True))
+    total = sum(cell.seconds for cell in ours)
+    note = f"{total:.1f} seconds in all. The best of a row is bold. Rivals as they were published."
+    title = "UCR archive, accuracy of ReservoirClassifier() by default, official splits"
+    return Table("ucr", title, "dataset", columns, lines, note)
+
+
+def _line(cell: Cell, rivals: Sequence[str]) -> Line:
+    best = max([cell.mean, *cell.rivals.values()])
+    theirs = [cell.rivals.get(rival) for rival in rivals]
+    return Line(
+        cell.task.name,
+        [
+            Entry(Number(cell.mean, cell.std), best=cell.mean == best),
+            *(Entry(None if a is None else Number(a), best=a == best) for a in theirs),
+            Entry(Number(cell.seconds)),
+            *(Entry(Number(cell.sizes[size])) for size in _SIZES),
+        ],
+    )
+
+
+def ahead(ours: Sequence[Cell]) -> Table:
+    """How often each rival is behind, even and ahead of us."""
+    four, whole = Digits(".4f"), Digits(".0f")
+    columns = [
+        Column("datasets", digits=whole),
+        Column("ours, mean", digits=four),
+        Column("theirs, mean", digits=four),
+        *(Column(name, digits=whole) for name in ("better", "even", "worse")),
+    ]
+    lines = [
+        Line(rival, [Entry(Number(value)) for value in counts.values()])
+        for rival, counts in comparison(ours).items()
+    ]
+    return Table("ucr-rivals", "Datasets on which ours is better / even / worse", "rival",
+                 columns, lines)  # fmt: skip

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from paralesn.files import machine, save_figure, versions
 from paralesn.paper.catalogue import Task, tasks
-from paralesn.paper.search import _HOPELESS, open_study, study_file
+from paralesn.paper.search import HOPELESS, open_study, study_file
 
 _BINS = 6  # of hyperparameters drawn from a range
 
@@ -46,26 +46,29 @@ class Effects:
     found: tuple[Effect, ...]
 
 
+class TooFewTrialsError(ValueError):
+    """There is no study, or too little of one."""
+
+
 def effects(task: str, model: str, space: str, storage: str) -> Effects:
     """Effects from the trials of a study, those given up early included."""
     from optuna.trial import TrialState
 
     if "://" not in storage and not study_file(task, model, space, storage).exists():
-        raise ValueError(
-            f"studies must hold one of {task}, {model}, {space} space, got none in {storage!r}: "
-            f"run `paralesn search {task}` first"
+        raise TooFewTrialsError(
+            f"studies must hold one of {task}, {model}, {space} space, got none in {storage!r}"
         )
     study = open_study(task, model, space, storage)
     states = (TrialState.COMPLETE, TrialState.PRUNED)
     trials = [
         trial
         for trial in study.get_trials(deepcopy=False, states=states)
-        if trial.intermediate_values and trial.intermediate_values[0] < _HOPELESS
+        if trial.intermediate_values and trial.intermediate_values[0] < HOPELESS
     ]
     if len(trials) < 10:
-        raise ValueError(
+        raise TooFewTrialsError(
             f"studies must hold at least 10 trials of {task}, {model}, {space} space, got "
-            f"{len(trials)}: run `paralesn search {task}` first"
+            f"{len(trials)}"
         )
     # All trials were judged by the first seed: what came later only those that were kept.
     losses = np.array([trial.intermediate_values[0] for trial in trials])

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from paralesn.paper.catalogue import models, published, tasks
-from paralesn.paper.tables import MAIN
+from paralesn.paper.catalogue import MAIN, models, published, tasks
 from paralesn.report.charts import Axis, Series, ranks, xy
 from paralesn.report.comparison import (
     LEAST_MODELS,
@@ -23,14 +22,18 @@ Scores = dict[tuple[str, str], float]
 
 
 def scores_of(found: Findings) -> Scores:
-    """Means by task and row."""
-    return {key: cell.mean for key, cell in found.cells.items()}
+    """Means by task and model."""
+    return {(t, row.model): cell.mean for (t, row), cell in found.cells.items() if not row.space}
 
 
 def section(found: Findings) -> Section:
     """The paper's overall comparison, redrawn."""
     scores = scores_of(found)
-    seconds = {key: cell.seconds for key, cell in found.cells.items()}
+    seconds = {
+        (task, row.model): cell.seconds
+        for (task, row), cell in found.cells.items()
+        if not row.space
+    }
     exchange, main = trade_off(scores, seconds, MAIN), ranking(scores, MAIN)
     if main is None:
         text = "It needs tasks that at least two of the paper's four models were run on."

@@ -3,9 +3,8 @@
 from markupsafe import Markup
 
 from paralesn.paper.catalogue import models, tasks
-from paralesn.paper.tables import Cell
+from paralesn.paper.results import Cell, Row
 from paralesn.report.charts import Axis, dots
-from paralesn.report.chosen import PAPER
 from paralesn.report.elements import Figure, Findings, Section, Table, Tiles
 
 TITLE = "Beside the paper"
@@ -13,18 +12,19 @@ TITLE = "Beside the paper"
 
 def section(found: Findings) -> Section:
     """Counts of cells won and lost, and how many times better or worse every cell is."""
-    own = {key: cell for key, cell in found.cells.items() if not key[1].endswith(PAPER)}
-    quoted = [cell for cell in own.values() if cell.paper is not None and cell.mean > 0]
+    cells = [cell for cell in found.cells.values() if cell.row.model in models()]
+    own = [cell for cell in cells if not cell.row.space]
+    quoted = [cell for cell in own if cell.paper is not None and cell.mean > 0]
     if not quoted:
-        return Section("overview", TITLE, missing="`paralesn reproduce` runs the paper's tables.")
-    held = [c for (_, row), c in found.cells.items() if row.endswith(PAPER) and c.paper is not None]
+        return Section("overview", TITLE, missing="No run of the paper's tables is on record.")
+    held = [cell for cell in cells if cell.row.space and cell.paper is not None]
     tiles = [
         (f"{len(own)}", "results, each a mean over seeds"),
         (_share(quoted), "better than or even with the paper's figure"),
         *([(_share(held), "so with its own search space")] if held else []),
         _leader(quoted),
     ]
-    names = [model for model in models() if any(cell.model == model for cell in quoted)]
+    names = [model for model in models() if any(cell.row.model == model for cell in quoted)]
     return Section(
         "overview",
         TITLE,
@@ -48,7 +48,7 @@ def section(found: Findings) -> Section:
             _counted(found, names),
         ],
         data={
-            row: dict(zip(("better", "even", "worse"), _counts(found, row), strict=True))
+            row.label: dict(zip(("better", "even", "worse"), _counts(found, row), strict=True))
             for row in dict.fromkeys(row for _, row in found.cells)
             if any(_counts(found, row))
         },
@@ -68,9 +68,9 @@ def _share(cells: list[Cell]) -> str:
 
 def _leader(cells: list[Cell]) -> tuple[str, str]:
     """The cell that is furthest ahead."""
-    ours = [cell for cell in cells if cell.model.startswith("ParalESN")]
+    ours = [cell for cell in cells if cell.row.model.startswith("ParalESN")]
     best = max(ours or cells, key=factor)
-    return f"{factor(best):.3g} x", f"ahead of the paper: {best.model} on {best.task.title}"
+    return f"{factor(best):.3g} x", f"ahead of the paper: {best.row.model} on {best.task.title}"
 
 
 def _rows(cells: list[Cell]) -> dict[str, dict[str, tuple[float, str]]]:
@@ -80,10 +80,10 @@ def _rows(cells: list[Cell]) -> dict[str, dict[str, tuple[float, str]]]:
             if cell.task.name == task.name and cell.paper is not None:
                 scale = task.scale
                 tip = (
-                    f"{cell.model} on {task.title}: {cell.mean / scale:.2f}, the paper "
+                    f"{cell.row.model} on {task.title}: {cell.mean / scale:.2f}, the paper "
                     f"{cell.paper.mean / scale:.1f} ({factor(cell):.2f} times better)"
                 )
-                rows.setdefault(task.title, {})[cell.model] = factor(cell), tip
+                rows.setdefault(task.title, {})[cell.row.model] = factor(cell), tip
     return rows
 
 
@@ -95,14 +95,14 @@ def _numbers(cells: list[Cell], names: list[str]) -> Table:
     return Table("Times better than the paper", ["Task", *names], rows)
 
 
-def _counts(found: Findings, row: str) -> list[int]:
+def _counts(found: Findings, row: Row) -> list[int]:
     """Cells of a row that are better than the paper's, even and worse."""
     verdicts = [cell.verdict for (_, other), cell in found.cells.items() if other == row]
     return [verdicts.count(name) for name in ("win", "even", "loss")]
 
 
 def _counted(found: Findings, names: list[str]) -> Table:
-    def words(row: str) -> Markup | str:
+    def words(row: Row) -> Markup | str:
         counts = _counts(found, row)
         if not any(counts):
             return "-"
@@ -113,7 +113,7 @@ def _counted(found: Findings, names: list[str]) -> Table:
     return Table(
         "Better / even / worse",
         ["Model", "Ours", "Ours, paper space"],
-        [[name, words(name), words(name + PAPER)] for name in names],
+        [[name, words(Row(name)), words(Row(name, "paper"))] for name in names],
         note="Cells of the paper's tables. Even: within half a unit of the last digit that the "
         "paper prints. Paper space: held to the paper's own search space.",
         narrow=True,

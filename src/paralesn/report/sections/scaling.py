@@ -1,4 +1,4 @@
-"""Time by length, time and memory by size, parameters: from `paralesn complexity`."""
+"""Time by length, time and memory by size, parameters: measured."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def section(found: Findings) -> Section:
     """The paper's scaling figure and its count of parameters, as measured."""
     there = found.stored.of_experiment("complexity")
     if not there:
-        return Section("scaling", TITLE, missing="`paralesn complexity` measures it.")
+        return Section("scaling", TITLE, missing="No measurement of it is on record.")
     record = there[-1]
     cores = record["machine"]["cores"]
     lengths = _curves(record, BY_LENGTH, "length", "steps", "seconds")

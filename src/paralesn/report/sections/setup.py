@@ -5,35 +5,37 @@ from typing import Any
 
 from paralesn.paper.catalogue import models, tasks
 from paralesn.paper.records import Record
-from paralesn.report.chosen import PAPER, rows
+from paralesn.paper.results import Row
+from paralesn.paper.selection import recorded
 from paralesn.report.elements import Findings, Section, Table
 
 
 def configurations(found: Findings) -> Section:
     """Hyperparameters of every row of the tables."""
     title = "Configurations"
-    chosen: dict[tuple[str, str], list[Record]] = {}
-    for row, run in rows(found.stored.runs):
-        chosen.setdefault((row, run["task"]), []).append(run)
+    chosen: dict[tuple[Row, str], list[Record]] = {}
+    for row, run in recorded(found.stored.runs):
+        if row.model in models():
+            chosen.setdefault((row, run["task"]), []).append(run)
     if not chosen:
-        return Section("configurations", title, missing="They come with the runs.")
+        return Section("configurations", title, missing="No run is on record.")
     shown = []
     for model in models():
         lines = []
-        for task, row in product(tasks().values(), (model, model + PAPER)):
+        for task, row in product(tasks().values(), (Row(model), Row(model, "paper"))):
             runs = chosen.get((row, task.name))
-            if runs and not (row.endswith(PAPER) and _same(chosen, row, task.name)):
-                one = runs[0]
-                alpha = "" if one["alpha"] is None else f"{one['alpha']:.3g}"
+            if runs and not (row.space and _same(chosen, row, task.name)):
+                run = runs[0]
+                alpha = "" if run["alpha"] is None else f"{run['alpha']:.3g}"
                 lines.append(
-                    [task.title, one["space"], one["units"], len(runs), alpha,
-                     _words(one["configuration"])]
+                    [task.title, run["space"], run["units"], len(runs), alpha,
+                     _words(run["configuration"])]
                 )  # fmt: skip
         if lines:
             columns = ["Task", "Space", "Units", "Seeds", "Penalty", "Hyperparameters"]
             shown.append(Table(model, columns, lines, text=(1, 5), folded=True))
     data = [
-        {"row": row, "seeds": len(runs)}
+        {"row": row.label, "seeds": len(runs)}
         | {n: runs[0].get(n) for n in ("task", "space", "units", "alpha", "configuration")}
         for (row, _), runs in chosen.items()
     ]
@@ -44,9 +46,9 @@ def configurations(found: Findings) -> Section:
     return Section("configurations", title, lead, shown, data=data)
 
 
-def _same(chosen: dict[tuple[str, str], list[Record]], row: str, task: str) -> bool:
+def _same(chosen: dict[tuple[Row, str], list[Record]], row: Row, task: str) -> bool:
     """Whether the model's own row is that of the paper's space."""
-    return chosen[row.removesuffix(PAPER), task][0]["space"] == "paper"
+    return bool(chosen[Row(row.model), task][0]["space"] == row.space)
 
 
 def _words(configuration: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """Seconds of training, by task and model."""
 
 from paralesn.paper.catalogue import Task, models, tasks
-from paralesn.paper.tables import Cell
+from paralesn.paper.results import Cell
 from paralesn.report.charts import Axis, dots
 from paralesn.report.elements import Figure, Findings, Section, Table
 
@@ -19,10 +19,10 @@ def section(found: Findings) -> Section:
     """The paper's figure of training times, a panel for each group of tasks."""
     by_task: dict[str, Cells] = {}
     for (task, row), cell in found.cells.items():
-        if row in models():
-            by_task.setdefault(task, {})[row] = cell
+        if row.model in models() and not row.space:
+            by_task.setdefault(task, {})[row.model] = cell
     if not by_task:
-        return Section("times", TITLE, missing="`paralesn reproduce` measures them.")
+        return Section("times", TITLE, missing="No run is on record.")
     panels = {
         group: [task for task in tasks().values() if task.group == group and task.name in by_task]
         for group in _GROUPS

@@ -1,4 +1,4 @@
-"""A nonlinear filter approached by linear reservoirs: from `paralesn universality`."""
+"""A nonlinear filter approached by linear reservoirs: measured."""
 
 from paralesn.paper.studies.universality import READOUTS, medians, verdict
 from paralesn.report.charts import Axis, Series, xy
@@ -14,7 +14,7 @@ def section(found: Findings) -> Section:
     """Test errors of three readouts by size of the reservoir."""
     there = found.stored.of_experiment("universality")
     if not there:
-        return Section("universality", TITLE, missing="`paralesn universality` measures it.")
+        return Section("universality", TITLE, missing="No measurement of it is on record.")
     record = there[-1]
     curves = {name: medians(record, name) for name in READOUTS}
     series = [

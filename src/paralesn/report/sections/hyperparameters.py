@@ -1,4 +1,4 @@
-"""What each hyperparameter does to the error: from `paralesn sensitivity`."""
+"""What each hyperparameter does to the error: from the trials of a search."""
 
 from typing import Any
 
@@ -15,11 +15,7 @@ def section(found: Findings) -> Section:
     """Boxes of the validation metric by value, one figure for each study."""
     there = found.stored.of_experiment("sensitivity")
     if not there:
-        text = (
-            "`paralesn search narma10` followed by `paralesn sensitivity narma10` shows it for one "
-            "task."
-        )
-        return Section("sensitivity", TITLE, missing=text)
+        return Section("sensitivity", TITLE, missing="No study of sensitivity is on record.")
     studies = {(one["task"], one["model"], one["space"]): one for one in there}
     return Section(
         "sensitivity",

@@ -1,4 +1,4 @@
-"""Commands that measure and show: demo, complexity, universality."""
+"""Commands of studies beside the tables: demo, complexity, universality, sensitivity, race."""
 
 from functools import partial
 from pathlib import Path
@@ -9,7 +9,17 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from paralesn.cli.shared import Json, app, console_for, folder, picture, print_json, stderr
+from paralesn.cli.shared import (
+    Json,
+    app,
+    console_for,
+    folder,
+    picture,
+    print_json,
+    say,
+    stderr,
+    wide,
+)
 
 
 @app.command()
@@ -138,3 +148,92 @@ def universality(
     picture(console, out / "universality.png", partial(plot, record))
     if json:
         print_json(record)
+
+
+@app.command()
+def sensitivity(
+    task: Annotated[str, typer.Argument(help="A task.")],
+    model: Annotated[str, typer.Option(help="Whose trials to show.")] = "ParalESN",
+    space: Annotated[str, typer.Option(help="paper or extended.")] = "paper",
+    studies: Annotated[str, typer.Option(help="Folder or storage URL of the studies.")] = "studies",
+    out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("sensitivity"),
+    json: Json = False,
+) -> None:
+    """Show what each hyperparameter does to the validation error, from the trials of a search."""
+    from paralesn.files import save_json
+    from paralesn.paper.catalogue import chosen, models, tasks
+    from paralesn.paper.spaces import SPACES
+    from paralesn.paper.studies.sensitivity import (
+        TooFewTrialsError,
+        as_record,
+        effects,
+        plot,
+        table,
+    )
+
+    console = console_for(json)
+    try:
+        (task,) = chosen([task], tasks(), "task")
+        (model,) = chosen([model], models(), "model")
+        (space,) = chosen([space], SPACES, "space")
+        measured = effects(task, model, space, studies)
+    except ValueError as error:
+        few = isinstance(error, TooFewTrialsError)
+        hint = f": run `paralesn search {task}` first" if few else ""
+        raise typer.BadParameter(f"{error}{hint}", param_hint="TASK") from None
+    folder(out).mkdir(exist_ok=True)
+    console.print(table(measured))
+    name = f"{task}-{model.replace(' (deep)', '-deep').replace(' ', '-')}-{space}"
+    save_json(as_record(measured), out / f"{name}.json")
+    say(console, f"Written: {out / f'{name}.json'}")
+    picture(console, out / f"{name}.png", partial(plot, measured))
+    if json:
+        print_json(as_record(measured))
+
+
+@app.command()
+def race(
+    tasks: Annotated[
+        list[str] | None, typer.Argument(help="smnist, psmnist; both by default.")
+    ] = None,
+    models: Annotated[
+        list[str] | None, typer.Option("--models", help="All by default; give it repeatedly.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=0, help="Budget of each model.")] = 600.0,
+    train: Annotated[int, typer.Option(min=100, help="Digits to train on.")] = 10_000,
+    validation: Annotated[int, typer.Option(min=10, help="Digits to validate on.")] = 1_000,
+    test: Annotated[int, typer.Option(min=10, help="Digits to test on.")] = 2_000,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of every model.")] = 2,
+    out: Annotated[Path, typer.Option(help="Folder of records and picture.")] = Path("race"),
+    json: Json = False,
+) -> None:
+    """Train every model with the same budget; what is on record is not run again."""
+    from paralesn.paper.catalogue import chosen
+    from paralesn.paper.studies import race as racing
+    from paralesn.paper.studies.race_report import plot, table
+
+    console = console_for(json)
+    folder(out)
+    try:
+        wanted_tasks = chosen(tasks or None, racing.TASKS, "tasks")
+        wanted = chosen(models or None, racing.MODELS, "models")
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    settings = racing.Settings(seconds, train, validation, test, threads=threads)
+    with Progress(console=console, transient=True) as progress:
+        bar = progress.add_task("starting", total=seconds)
+
+        def report(what: str, used: float, accuracy: float) -> None:
+            progress.update(bar, description=f"{what} {accuracy:.1%}", completed=used)
+
+        try:
+            runs = racing.race(wanted_tasks, wanted, settings, out, report)
+        except (ModuleNotFoundError, FileNotFoundError, ValueError) as error:
+            say(console, str(error))
+            raise typer.Exit(1) from None
+    for task in wanted_tasks:
+        wide(console).print(table(runs, task))
+    say(console, f"Records: {out / 'race.jsonl'}")
+    picture(console, out / "race.png", partial(plot, runs))
+    if json:
+        print_json(runs)

@@ -1,4 +1,4 @@
-"""Accuracy against seconds, every model with the same budget: from `paralesn race`."""
+"""Accuracy against seconds, every model with the same budget: from a race on record."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ def section(found: Findings) -> Section:
     """A figure for each task, and a table of test accuracies."""
     runs = found.stored.of_kind("race")
     if not runs:
-        return Section("race", TITLE, missing="`paralesn race` runs it.")
+        return Section("race", TITLE, missing="No race is on record.")
     figures, tables = [], []
     data: dict[str, Any] = {}
     for task in dict.fromkeys(run["task"] for run in runs):

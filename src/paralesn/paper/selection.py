@@ -1,0 +1,143 @@
+"""Which runs make which row of the tables: the rule, for runs to be done and for runs on record.
+
+A model's own row is what did best on validation data, of all search spaces; where there is more
+than one space, another row is what the paper's own gave. So it is with configurations that are
+about to be run, and with a file of records that may hold runs of many configurations.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from paralesn.paper import protocols, runs, search
+from paralesn.paper.catalogue import models, tasks
+from paralesn.paper.configurations import Tuned
+from paralesn.paper.protocol import Protocol
+from paralesn.paper.records import Record
+from paralesn.paper.results import Cells, Row
+
+PAPER = "paper"
+_SAME = ("configuration", "alpha", "units", "readout")
+Choice = TypeVar("Choice")
+
+
+def rows(
+    protocol: Protocol,
+    model: str,
+    by_space: Mapping[str, Choice],
+    loss: Callable[[Choice], float],
+) -> dict[Row, Choice]:
+    """The rule: rows of a model on a task, of what each search space gave."""
+    if not by_space:
+        return {}
+    chosen = {Row(model): min(by_space.values(), key=loss)}
+    if PAPER in by_space and len(protocol.spaces) > 1:
+        chosen[Row(model, PAPER)] = by_space[PAPER]
+    return chosen
+
+
+def configurations(
+    protocol: Protocol,
+    task: str,
+    model: str,
+    storage: str | None = None,
+    known: Iterable[Record] = (),
+) -> dict[Row, Tuned]:
+    """Rows of a model on a task, and the configuration of each that is to be run.
+
+    That of a search where it was done, in `storage` or among `known` runs, otherwise the one that
+    comes with the package.
+    """
+    by_space = {}
+    for space in protocol.spaces:
+        chosen = search.outcome(protocol, search.Study(task, model, space), storage, known)
+        chosen = chosen or protocol.shipped(task, model, space)
+        if chosen is not None:
+            by_space[space] = chosen
+    better = protocol.tasks()[task].loss
+    return rows(protocol, model, by_space, lambda tuned: better(tuned.validation))
+
+
+def recorded(records: Iterable[Record]) -> list[tuple[Row, Record]]:
+    """Rows of the tables, and the runs on record that belong to them.
+
+    Dense reservoirs that are slow to run are taken from the package where nobody ran them.
+    """
+    whole = {}
+    for run in records:
+        protocol = protocols.of_kind(run["kind"])
+        if protocol is not None and run["kind"] == protocol.name:  # and no trial of a search
+            whole[runs.identity(run)] = _whole(protocol, run)
+    reported = {run["task"] for run in whole.values()}
+    ours = {(run["task"], run["model"]) for run in whole.values()}
+    for key, run in runs.shipped().items():
+        if run["task"] in reported and (run["task"], run["model"]) not in ours:
+            whole[key] = run
+    chosen = []
+    for (kind, _, model), groups in _grouped(whole.values()).items():
+        protocol = protocols.of_run({"kind": kind})
+        by_space = {space: min(same, key=_loss) for space, same in groups.items()}
+        for row, group in rows(protocol, model, by_space, _loss).items():
+            chosen += [(row, run) for run in sorted(group, key=lambda run: run["seed"])]
+    return chosen
+
+
+def cells(results: Iterable[tuple[Row, Record]]) -> Cells:
+    """Runs of each task and row summed up, in the catalogue's order."""
+    grouped: dict[tuple[str, Row], list[Record]] = {}
+    for row, run in results:
+        grouped.setdefault((run["task"], row), []).append(run)
+    order = [list(tasks()), list(models())]
+    ordered = sorted(grouped, key=lambda key: _place(order, key[0], key[1].model))
+    return {key: protocols.of_run(grouped[key][0]).cell(key[1], grouped[key]) for key in ordered}
+
+
+def table_cells(records: Iterable[Record]) -> Cells:
+    """Results of all runs on record."""
+    return cells(recorded(records))
+
+
+def _place(order: list[list[str]], *names: str) -> list[int]:
+    """Where names stand in the catalogue; what it lacks comes last."""
+    pairs = zip(order, names, strict=True)
+    return [known.index(n) if n in known else len(known) for known, n in pairs]
+
+
+def _whole(protocol: Protocol, run: Record) -> Record:
+    """The run, if it is a whole record of one."""
+    lacking = [name for name in protocol.needed if name not in run]
+    if lacking:
+        raise ValueError(
+            f"a record of {run['kind']} must have {', '.join(protocol.needed)}, got one without "
+            f"{', '.join(lacking)}"
+        )
+    return run
+
+
+Groups = dict[str, list[list[Record]]]  # runs of one configuration each, by space
+
+
+def _grouped(whole: Iterable[Record]) -> dict[tuple[str, str, str], Groups]:
+    """Runs of each kind, task and model by space and configuration, the latest first."""
+    grouped: dict[tuple[str, str, str], dict[str, dict[str, list[Record]]]] = {}
+    for run in reversed(list(whole)):
+        if protocols.of_run(run).knows(run):
+            same = json.dumps([run.get(name) for name in _SAME], sort_keys=True)
+            spaces = grouped.setdefault((run["kind"], run["task"], run["model"]), {})
+            spaces.setdefault(run.get("space", ""), {}).setdefault(same, []).append(run)
+    return {
+        key: {space: list(groups.values()) for space, groups in spaces.items()}
+        for key, spaces in reversed(grouped.items())
+    }
+
+
+def _loss(group: list[Record]) -> float:
+    """On validation data, as recorded, or as known of configurations that come with the package."""
+    run = group[0]
+    protocol, score = protocols.of_run(run), run.get("validation")
+    if score is None:
+        tuned = protocol.shipped(run["task"], run["model"], run.get("space", ""))
+        if tuned is not None and tuned.configuration == run["configuration"]:
+            score = tuned.validation
+    task: Any = tasks().get(run["task"])
+    return float("inf") if score is None or task is None else task.loss(score)
