@@ -1,7 +1,7 @@
-"""Drawings as SVG: readable without scripts, and marked so that a script can do more with them.
+"""Charts as SVG: readable without scripts, and annotated so that the page's script can do more.
 
-Colours and fonts come from the style sheet of the page. A series is a group with `data-series`; its
-marks say in their `<title>` what they mean; plots with `data-zoom` name their axes, so that a
+Colours and fonts come from the style sheet of the page. A series is a group with `data-series`; the
+`<title>` of a mark says what it means; plots with `data-zoom` describe their axes, so that the
 script can zoom and draw new ticks.
 """
 
@@ -100,40 +100,48 @@ def xy(label: str, x: Axis, y: Axis, series: Sequence[Series], height: float = 2
 
 
 def _ticks(across: Scale, up: Scale) -> str:
-    parts = []
-    for value in across.ticks():
-        at = across(value)
-        parts.append(f'<path d="M{at:.1f} {up.end}V{up.start}"/>')
-        parts.append(f'<text x="{at:.1f}" y="{up.start + 14}">{short(value)}</text>')
-    for value in up.ticks():
-        at = up(value)
-        parts.append(f'<path d="M{across.start} {at:.1f}H{across.end}"/>')
-        parts.append(
-            f'<text class="y" x="{across.start - 5}" y="{at + 4:.1f}">{short(value)}</text>'
-        )
-    return "".join(parts)
+    """Grid lines and their numbers, for both axes."""
+    return _vertical_grid(across, up.end, up.start) + _horizontal_grid(up, across.start, across.end)
+
+
+def _vertical_grid(across: Scale, top: float, bottom: float, most: int = 6) -> str:
+    """Grid lines of the horizontal axis, with numbers below."""
+    return "".join(
+        f'<path d="M{across(value):.1f} {top}V{bottom}"/>'
+        f'<text x="{across(value):.1f}" y="{bottom + 14}">{short(value)}</text>'
+        for value in across.ticks(most)
+    )
+
+
+def _horizontal_grid(up: Scale, left: float, right: float, most: int = 6, gap: float = 5) -> str:
+    """Grid lines of the vertical axis, with numbers on the left."""
+    return "".join(
+        f'<path d="M{left} {up(value):.1f}H{right}"/>'
+        f'<text class="y" x="{left - gap}" y="{up(value) + 4:.1f}">{short(value)}</text>'
+        for value in up.ticks(most)
+    )
 
 
 def _label_spots(series: Sequence[Series], across: Scale, up: Scale) -> list[list[Spot]]:
     """Places for the labels of each series, none of them over another."""
     labels = [
         Label(across(x), up(y), text)
-        for one in series
-        for (x, y), text in zip(one.points, one.labels, strict=False)
+        for curve in series
+        for (x, y), text in zip(curve.points, curve.labels, strict=False)
     ]
-    marks = [(across(x), up(y)) for one in series for x, y in one.points]
+    marks = [(across(x), up(y)) for curve in series for x, y in curve.points]
     spots = iter(place_labels(labels, marks, (across.start, up.end, across.end, up.start)))
-    return [[next(spots) for _ in one.labels] for one in series]
+    return [[next(spots) for _ in curve.labels] for curve in series]
 
 
-def _series(one: Series, spots: Sequence[Spot], across: Scale, up: Scale) -> str:
-    """The line, marks and labels of a series, as a group that can be hidden."""
-    look = one.look or LOOKS.get(one.name, Look(1))
-    places = [(across(x), up(y)) for x, y in one.points]
-    points = " ".join(f"{x:.2f},{y:.2f}" for x, y in places)
-    body = f'<polyline class="ln" points="{points}"/>' if one.line and len(places) > 1 else ""
-    body += "".join(mark(*at, look, tip) for at, tip in zip(places, one.tips, strict=True))
-    for (x, y), text, spot in zip(places, one.labels, spots, strict=False):
+def _series(curve: Series, spots: Sequence[Spot], across: Scale, up: Scale) -> str:
+    """The line, marks and labels of a series."""
+    look = curve.look or LOOKS.get(curve.name, Look(1))
+    points = [(across(x), up(y)) for x, y in curve.points]
+    path = " ".join(f"{x:.2f},{y:.2f}" for x, y in points)
+    body = f'<polyline class="ln" points="{path}"/>' if curve.line and len(points) > 1 else ""
+    body += "".join(mark(*at, look, tip) for at, tip in zip(points, curve.tips, strict=True))
+    for (x, y), text, spot in zip(points, curve.labels, spots, strict=False):
         if spot.is_far:
             end = "{:.1f} {:.1f}".format(*spot.leader_end)
             body += f'<path class="leader" transform="translate({x:.2f} {y:.2f})" d="M0 0L{end}"/>'
@@ -141,7 +149,12 @@ def _series(one: Series, spots: Sequence[Spot], across: Scale, up: Scale) -> str
             f'<text class="beside" text-anchor="{spot.anchor}" data-from="{x:.2f} {y:.2f}" '
             f'x="{x + spot.dx:.1f}" y="{y + spot.dy:.1f}">{escape(text)}</text>'
         )
-    return f'<g class="series {classes(look)}" data-series="{escape(one.name)}">{body}</g>'
+    return _group(curve.name, look, body)
+
+
+def _group(name: str, look: Look, body: str) -> str:
+    """A series as a group that the page's script can hide."""
+    return f'<g class="series {classes(look)}" data-series="{escape(name)}">{body}</g>'
 
 
 def dots(
@@ -155,28 +168,20 @@ def dots(
     bottom = top + step * len(rows)
     values = [value for row in rows.values() for value, _ in row.values()]
     across = scale([*values, *([] if middle is None else [middle])], left, right, x.log, x.margin)
-    body = ['<g class="ticks">']
-    for value in across.ticks(5):
-        at = across(value)
-        body.append(f'<path d="M{at:.1f} {top}V{bottom}"/>')
-        body.append(f'<text x="{at:.1f}" y="{bottom + 14}">{short(value)}</text>')
-    body.append("</g>")
+    body = [f'<g class="ticks">{_vertical_grid(across, top, bottom, 5)}</g>']
     if middle is not None:
         body.append(f'<path class="middle" d="M{across(middle):.1f} {top}V{bottom}"/>')
-    by_series: dict[str, list[str]] = {}
+    marks: dict[str, list[str]] = {}
     for i, (name, row) in enumerate(rows.items()):
         y = top + step * (i + 0.5)
         body.append(f'<text class="row" x="{left - 8}" y="{y + 4}">{escape(name)}</text>')
-        there = [across(value) for value, _ in row.values()]
-        body.append(f'<path class="span" d="M{min(there):.1f} {y}H{max(there):.1f}"/>')
+        spread = [across(value) for value, _ in row.values()]
+        body.append(f'<path class="span" d="M{min(spread):.1f} {y}H{max(spread):.1f}"/>')
         for model, (value, tip) in row.items():
             look = LOOKS.get(model, Look(1))
-            by_series.setdefault(model, []).append(mark(across(value), y, look, tip))
-    for model, marks in by_series.items():
-        look = LOOKS.get(model, Look(1))
-        body.append(
-            f'<g class="series {classes(look)}" data-series="{escape(model)}">{"".join(marks)}</g>'
-        )
+            marks.setdefault(model, []).append(mark(across(value), y, look, tip))
+    for model, drawn in marks.items():
+        body.append(_group(model, LOOKS.get(model, Look(1)), "".join(drawn)))
     centre = (left + right) / 2
     body.append(f'<text class="axis" x="{centre}" y="{bottom + 32}">{escape(x.label)}</text>')
     return svg(label, bottom + 38, "".join(body))
@@ -184,7 +189,7 @@ def dots(
 
 @dataclass(frozen=True)
 class Box:
-    """The best, the quartiles and the number of some values."""
+    """Values of a metric at one value of a hyperparameter: best, quartiles and number."""
 
     label: str
     best: float
@@ -192,39 +197,39 @@ class Box:
     count: int
 
 
-def boxes(label: str, found: Sequence[Box], log: bool) -> Markup:
-    """Quartiles and median of every value of a hyperparameter, and the best as a point."""
+def boxes(label: str, values: Sequence[Box], log: bool) -> Markup:
+    """A box from quartile to quartile for each value, its median a line and the best a point."""
     left, right, top, bottom, width = 40, 212, 8, 122, 220
-    up = scale((v for b in found for v in (b.best, *b.quartiles)), bottom, top, log, 0.06)
-    body = ['<g class="ticks">']
-    for value in up.ticks(4):
-        body.append(f'<path d="M{left} {up(value):.1f}H{right}"/>')
-        body.append(f'<text class="y" x="{left - 4}" y="{up(value) + 4:.1f}">{short(value)}</text>')
-    body.append("</g>")
-    step = (right - left) / len(found)
-    half = min(step * 0.32, 14)
+    up = scale((v for box in values for v in (box.best, *box.quartiles)), bottom, top, log, 0.06)
+    body = [f'<g class="ticks">{_horizontal_grid(up, left, right, 4, 4)}</g>']
+    step = (right - left) / len(values)
     turned = step < 30
-    for i, box in enumerate(found):
+    for i, box in enumerate(values):
         x = left + step * (i + 0.5)
-        first, median, third = box.quartiles
-        low, high = sorted((up(first), up(third)))
-        tip = (
-            f"{box.label}: best {box.best:.4g}, median {median:.4g}, quartiles {first:.4g} "
-            f"to {third:.4g}, {box.count} trials"
-        )
-        body.append(
-            f'<g class="series c1"><rect class="box" x="{x - half:.1f}" y="{low:.1f}" '
-            f'width="{2 * half:.1f}" height="{max(high - low, 1):.1f}"><title>{escape(tip)}</title>'
-            f'</rect><path class="ln" d="M{x - half:.1f} {up(median):.1f}h{2 * half:.1f}"/>'
-            + mark(x, up(box.best), Look(1), tip)
-            + "</g>"
-        )
+        body.append(_box(box, x, min(step * 0.32, 14), up))
         spot = f'x="{x:.1f}" y="{bottom + 14}"'
         if turned:
             spot = f'class="y" transform="translate({x + 4:.1f} {bottom + 10}) rotate(-45)"'
         body.append(f'<g class="ticks"><text {spot}>{escape(box.label)}</text></g>')
-    below = 14 + 4 * max(len(box.label) for box in found) if turned else 20
+    below = 14 + 4 * max(len(box.label) for box in values) if turned else 20
     return svg(label, bottom + below, "".join(body), width=width)
+
+
+def _box(box: Box, x: float, half: float, up: Scale) -> str:
+    """One box, `half` to the left and right of `x`."""
+    first, median, third = box.quartiles
+    low, high = sorted((up(first), up(third)))
+    tip = (
+        f"{box.label}: best {box.best:.4g}, median {median:.4g}, quartiles {first:.4g} "
+        f"to {third:.4g}, {box.count} trials"
+    )
+    return (
+        f'<g class="series c1"><rect class="box" x="{x - half:.1f}" y="{low:.1f}" '
+        f'width="{2 * half:.1f}" height="{max(high - low, 1):.1f}"><title>{escape(tip)}</title>'
+        f'</rect><path class="ln" d="M{x - half:.1f} {up(median):.1f}h{2 * half:.1f}"/>'
+        + mark(x, up(box.best), Look(1), tip)
+        + "</g>"
+    )
 
 
 def ranks(
@@ -233,38 +238,39 @@ def ranks(
     values: Sequence[float],
     cliques: Sequence[Sequence[str]],
 ) -> Markup:
-    """A critical-difference diagram: average ranks on a line, bars over what is not told apart."""
+    """Critical-difference diagram: average ranks on a line, bars over what is not told apart."""
     left, right, top, step = 138, WIDTH - 138, 30, 20
-    count = len(names)
-    across = Scale(1, count, left, right)
-    body = [f'<path class="scale" d="M{left} {top}H{right}"/><g class="ticks">']
-    for rank in range(1, count + 1):
-        at = across(rank)
-        body.append(f'<path class="scale" d="M{at:.1f} {top - 5}v5"/>')
-        body.append(f'<text x="{at:.1f}" y="{top - 10}">{rank}</text>')
-    body.append("</g>")
+    across = Scale(1, len(names), left, right)
+    body = [f'<path class="scale" d="M{left} {top}H{right}"/>', _rank_ticks(across, top)]
     bars = top + 12
     for i, clique in enumerate(cliques):
-        ends = [across(values[names.index(name)]) for name in (clique[0], clique[-1])]
-        y = bars + 9 * i
-        tip = "Not told apart: " + ", ".join(clique)
+        start, end = (across(values[names.index(name)]) for name in (clique[0], clique[-1]))
         body.append(
-            f'<path class="clique" d="M{ends[0] - 4:.1f} {y}H{ends[1] + 4:.1f}">'
-            f"<title>{escape(tip)}</title></path>"
+            f'<path class="clique" d="M{start - 4:.1f} {bars + 9 * i}H{end + 4:.1f}">'
+            f"<title>{escape('Not told apart: ' + ', '.join(clique))}</title></path>"
         )
-    first = bars + 9 * len(cliques) + 14
-    half = (count + 1) // 2
+    first, half = bars + 9 * len(cliques) + 14, (len(names) + 1) // 2
     for i, (name, value) in enumerate(zip(names, values, strict=True)):
-        best_side = i < half
-        y = first + step * (i if best_side else count - 1 - i)
-        end, anchor, text = (left - 12, "end", -5) if best_side else (right + 12, "start", 5)
-        look = LOOKS.get(name, Look(1))
-        at = across(value)
-        body.append(
-            f'<g class="series {classes(look)}" data-series="{escape(name)}">'
-            f'<path class="ln" d="M{at:.1f} {top}V{y}H{end}"/>'
-            + mark(at, top, look, f"{name}: average rank {value:.2f}")
-            + f'<text class="beside" text-anchor="{anchor}" x="{end + text}" y="{y + 4}">'
-            f'{escape(name)} <tspan class="soft">{value:.2f}</tspan></text></g>'
+        # The better half is named on the left, from above; the others on the right, from below.
+        on_left = i < half
+        y = first + step * (i if on_left else len(names) - 1 - i)
+        end, anchor, gap = (left - 12, "end", -5) if on_left else (right + 12, "start", 5)
+        look, at = LOOKS.get(name, Look(1)), across(value)
+        line = f'<path class="ln" d="M{at:.1f} {top}V{y}H{end}"/>'
+        text = (
+            f'<text class="beside" text-anchor="{anchor}" x="{end + gap}" y="{y + 4}">'
+            f'{escape(name)} <tspan class="soft">{value:.2f}</tspan></text>'
         )
+        marker = mark(at, top, look, f"{name}: average rank {value:.2f}")
+        body.append(_group(name, look, line + marker + text))
     return svg(label, first + step * half, "".join(body))
+
+
+def _rank_ticks(across: Scale, top: float) -> str:
+    """A tick and a number for every whole rank."""
+    ticks = "".join(
+        f'<path class="scale" d="M{across(rank):.1f} {top - 5}v5"/>'
+        f'<text x="{across(rank):.1f}" y="{top - 10}">{rank}</text>'
+        for rank in range(1, round(across.high) + 1)
+    )
+    return f'<g class="ticks">{ticks}</g>'
