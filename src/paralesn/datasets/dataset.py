@@ -1,4 +1,4 @@
-"""What a dataset is: frozen records of arrays, splits, washout, metric and citation."""
+"""Datasets: frozen records of arrays with their splits, washout, metric and citation."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +17,7 @@ class Split:
     ----------
     inputs : array (T, F), or (B, T, F) for B independent series
     targets : array (T, D) or (B, T, D)
-        Row t is what is wanted once the inputs up to and including row t have been seen.
+        Row t is to be predicted from the inputs up to and including row t.
     """
 
     inputs: np.ndarray
@@ -44,10 +44,10 @@ class Dataset:
     train, validation, test : Split
     washout : int
     metric : str
-        Name of the function in `paralesn.datasets.metrics` the task is judged by.
+        Name of the function in `paralesn.datasets.metrics` that the task is scored by.
     citation : str
     meta : dict
-        What else is known: the seed, normalisation coefficients, redrawn series.
+        Further facts: the seed, normalisation coefficients, redrawn series.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Dataset:
     meta: dict[str, Any] = field(default_factory=dict)
 
     def evaluate(self, prediction: np.ndarray, split: str = "test") -> dict[str, float]:
-        """Every measure of a prediction of a whole split, its washout left out of account.
+        """Score the prediction of a whole split, without its washout, by every metric.
 
         Parameters
         ----------
@@ -108,11 +108,11 @@ class ClassificationDataset:
     classes : array
         The labels that occur, sorted.
     validation_fraction : float
-        Part of the training set the paper holds out (see `stratified_split`).
+        Share of the training set that the paper holds out (see `stratified_split`).
     metric : str
     citation : str
     meta : dict
-        What else is known, such as test cases that also occur in the training set.
+        Further facts, such as test cases that also occur in the training set.
     """
 
     name: str
@@ -130,27 +130,27 @@ class ClassificationDataset:
 def stratified_split(
     y: np.ndarray, fraction: float = 0.3, seed: int | None = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Hold out a part of the cases, class by class.
+    """Hold out a share of the cases, class by class.
 
     Of n cases, round(fraction * n) are held out (halves up). Each class gives the whole part of
-    its share; the cases still wanted come from the classes with the largest remainders.
+    its share; the remaining cases come from the classes with the largest remainders.
 
     Parameters
     ----------
     y : array (cases,)
         Labels.
     fraction : float
-        Part held out, between 0 and 1: 0.3 for the paper's 70-30 split.
+        Share held out, between 0 and 1: 0.3 for the paper's 70-30 split.
     seed : int or None
 
     Returns
     -------
-    kept, held : arrays of indices, both sorted
+    rest, held : arrays of indices, both sorted
 
     Examples
     --------
-    >>> kept, held = stratified_split(["a"] * 7 + ["b"] * 3, fraction=0.3)
-    >>> kept.size, held.size, int((held >= 7).sum())
+    >>> rest, held = stratified_split(["a"] * 7 + ["b"] * 3, fraction=0.3)
+    >>> rest.size, held.size, int((held >= 7).sum())
     (7, 3, 1)
     """
     labels = np.asarray(y)

@@ -1,4 +1,4 @@
-"""Measures of error and success, pooled over everything that is scored.
+"""Metrics, pooled over all rows, series and outputs.
 
 Targets and predictions have the shape (T, D) or (B, T, D) with any leading axes; the last axis
 counts outputs. Errors are averaged over rows, series and outputs alike before a root is taken.
@@ -115,7 +115,7 @@ def memory_capacity(target: Any, prediction: Any) -> float:
 
 
 def accuracy(target: Any, prediction: Any) -> float:
-    """Part of the labels that are right.
+    """Share of the labels that are right.
 
     Examples
     --------

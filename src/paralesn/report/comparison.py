@@ -2,7 +2,7 @@
 
 Trade-off, as the paper defines it: a model's improvement over the ESN on every benchmark, in
 percent of the ESN's figure, averaged over benchmarks; the averages are mapped to [0, 1], 0 being
-the worst model and 1 the best. So once with scores and once with seconds of training.
+the worst model and 1 the best. Done once with scores and once with seconds of training.
 
 Critical differences, as `aeon.visualisation.plot_critical_difference` finds them: if Friedman's
 test sees no difference between the models at all, all are one clique. Otherwise each model is
@@ -30,7 +30,7 @@ Table = Mapping[tuple[str, str], float]  # a figure by task and model
 
 @dataclass(frozen=True)
 class TradeOff:
-    """Average improvements over the ESN, and what they are between the worst and the best."""
+    """Average improvements over the ESN in percent, and the same mapped to [0, 1]."""
 
     tasks: tuple[str, ...]
     improvement: dict[str, float]
@@ -55,17 +55,17 @@ class Ranking:
     cliques: tuple[tuple[str, ...], ...] | None
 
 
-def shared(found: Table, wanted: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
-    """Models of those wanted that have any figure, tasks that all of these have, other tasks."""
-    models = [model for model in wanted if any(name == model for _, name in found)]
-    there = [task for task in tasks() if any((task, model) in found for model in models)]
-    complete = [task for task in there if all((task, model) in found for model in models)]
-    return models, complete, [task for task in there if task not in complete]
+def shared(figures: Table, names: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
+    """Models among `names` with any figure, tasks that all of these have, and other tasks."""
+    models = [model for model in names if any(other == model for _, other in figures)]
+    known = [task for task in tasks() if any((task, model) in figures for model in models)]
+    complete = [task for task in known if all((task, model) in figures for model in models)]
+    return models, complete, [task for task in known if task not in complete]
 
 
-def trade_off(scores: Table, seconds: Table, wanted: Sequence[str]) -> TradeOff | None:
+def trade_off(scores: Table, seconds: Table, names: Sequence[str]) -> TradeOff | None:
     """Improvements over the ESN, or None where there is nothing to compare."""
-    models, over, _ = shared(scores, wanted)
+    models, over, _ = shared(scores, names)
     if BASELINE not in models or len(models) < 2 or not over:
         return None
     better, faster = {}, {}
@@ -81,88 +81,89 @@ def trade_off(scores: Table, seconds: Table, wanted: Sequence[str]) -> TradeOff 
 
 
 def _between(values: dict[str, float]) -> dict[str, float]:
+    """Values mapped linearly to [0, 1]."""
     low, high = min(values.values()), max(values.values())
     return {
         name: (value - low) / (high - low) if high > low else 1.0 for name, value in values.items()
     }
 
 
-def ranking(scores: Table, wanted: Sequence[str]) -> Ranking | None:
+def ranking(scores: Table, names: Sequence[str]) -> Ranking | None:
     """Average ranks and cliques, or None where there is nothing to rank."""
-    models, over, _ = shared(scores, wanted)
+    models, over, _ = shared(scores, names)
     if len(models) < 2 or not over:
         return None
     losses = np.array([[tasks()[t].loss(scores[t, m]) for m in models] for t in over])
     ranks = rankdata(losses, axis=1)
     order = np.argsort(ranks.mean(axis=0), kind="stable")
-    names = tuple(models[i] for i in order)
+    ordered = tuple(models[i] for i in order)
     average = tuple(float(rank) for rank in ranks.mean(axis=0)[order])
     if len(over) < LEAST_TASKS or len(models) < LEAST_MODELS:
-        return Ranking(tuple(over), names, average, None, None, None)
+        return Ranking(tuple(over), ordered, average, None, None, None)
     losses = losses[:, order]
     alike = (ranks == ranks[:, :1]).all()  # all models the same everywhere: Friedman has no answer
     friedman = 1.0 if alike else float(friedmanchisquare(*losses.T).pvalue)
     p_values = pairwise(losses)
-    cliques = (names,) if friedman >= LEVEL else _cliques(names, p_values)
-    return Ranking(tuple(over), names, average, friedman, p_values, cliques)
+    cliques = (ordered,) if friedman >= LEVEL else _cliques(ordered, p_values)
+    return Ranking(tuple(over), ordered, average, friedman, p_values, cliques)
 
 
 def pairwise(losses: np.ndarray) -> np.ndarray:
     """P-values (models, models) of "i has smaller losses than j", i < j; losses (tasks, models)."""
     count = losses.shape[1]
-    found = np.full((count, count), np.nan)
+    p_values = np.full((count, count), np.nan)
     for i in range(count):
         for j in range(i + 1, count):
             same = (losses[:, i] == losses[:, j]).all()
             test = None if same else wilcoxon(losses[:, i], losses[:, j], alternative="less")
-            found[i, j] = 1.0 if test is None else float(test.pvalue)
-    return found
+            p_values[i, j] = 1.0 if test is None else float(test.pvalue)
+    return p_values
 
 
 def _cliques(names: tuple[str, ...], p_values: np.ndarray) -> tuple[tuple[str, ...], ...]:
     """Runs of neighbours that the first is not told apart from, none within another."""
-    level, reach, found = LEVEL / (len(names) - 1), 0, []
+    level, reach, cliques = LEVEL / (len(names) - 1), 0, []
     for first in range(len(names)):
         last = first
         while last + 1 < len(names) and p_values[first, last + 1] > level:
             last += 1
         if last > max(first, reach):
-            found.append(names[first : last + 1])
+            cliques.append(names[first : last + 1])
             reach = last
-    return tuple(found)
+    return tuple(cliques)
 
 
-def as_data(one: TradeOff | Ranking | None) -> dict[str, Any] | None:
-    """For scripts."""
-    if isinstance(one, TradeOff):
+def as_data(result: TradeOff | Ranking | None) -> dict[str, Any] | None:
+    """A result as plain data, for scripts."""
+    if isinstance(result, TradeOff):
         names = ("improvement", "time_saved", "score", "speed")
-        by_model = {m: {name: getattr(one, name)[m] for name in names} for m in one.score}
-        return {"tasks": list(one.tasks), "models": by_model}
-    if isinstance(one, Ranking):
+        by_model = {m: {name: getattr(result, name)[m] for name in names} for m in result.score}
+        return {"tasks": list(result.tasks), "models": by_model}
+    if isinstance(result, Ranking):
         pairs = {}
-        if one.p_values is not None:
-            for i, better in enumerate(one.models):
-                for j in range(i + 1, len(one.models)):
-                    pairs[f"{better} < {one.models[j]}"] = float(one.p_values[i, j])
+        if result.p_values is not None:
+            for i, better in enumerate(result.models):
+                for j in range(i + 1, len(result.models)):
+                    pairs[f"{better} < {result.models[j]}"] = float(result.p_values[i, j])
         return {
-            "tasks": list(one.tasks),
-            "average_ranks": dict(zip(one.models, one.ranks, strict=True)),
-            "friedman": one.friedman,
+            "tasks": list(result.tasks),
+            "average_ranks": dict(zip(result.models, result.ranks, strict=True)),
+            "friedman": result.friedman,
             "wilcoxon": pairs,
             "level": LEVEL,
-            "cliques": None if one.cliques is None else [list(c) for c in one.cliques],
+            "cliques": None if result.cliques is None else [list(c) for c in result.cliques],
         }
     return None
 
 
-def draw(scores: Table, wanted: Sequence[str], path: Path) -> None:
+def draw(scores: Table, names: Sequence[str], path: Path) -> None:
     """Have aeon draw the critical-difference diagram, as PNG."""
     require("aeon", "aeon,plot", purpose="the diagram")
     require("matplotlib", "aeon,plot", purpose="the diagram").use("Agg")
     from aeon.visualisation import plot_critical_difference
     from matplotlib import pyplot as plt
 
-    models, over, _ = shared(scores, wanted)
+    models, over, _ = shared(scores, names)
     losses = np.array([[tasks()[t].loss(scores[t, m]) for m in models] for t in over])
     room = {"width": 9, "textspace": 2.9}  # inches; names are long
     figure, _axes = plot_critical_difference(losses, models, lower_better=True, alpha=LEVEL, **room)

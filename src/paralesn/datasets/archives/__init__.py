@@ -1,1 +1,1 @@
-"""Public archives: what is in their files."""
+"""Datasets from the files of public archives."""

@@ -1,4 +1,4 @@
-"""Small photographs in grey, read pixel by pixel: the image task of the Long Range Arena."""
+"""CIFAR-10 in grey, read pixel by pixel: the image task of the Long Range Arena."""
 
 import codecs
 import io
@@ -31,7 +31,7 @@ def cifar_file() -> DataFile:
 
 
 class _Arrays(pickle.Unpickler):
-    """Reads pickled arrays, and nothing that could do anything else."""
+    """Reads pickled arrays, and refuses everything else, so nothing is executed."""
 
     def find_class(self, module: str, name: str) -> Any:
         if module.startswith("numpy") and name in ("ndarray", "dtype"):
@@ -52,7 +52,7 @@ def _grey(batch: bytes) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _of_archive(content: bytes) -> dict[str, np.ndarray]:
-    """Arrays as they are named in the grey file, of the published archive."""
+    """Arrays of the published archive, named as in the grey file."""
     arrays = {}
     with tarfile.open(fileobj=io.BytesIO(content)) as archive:
         for part, names in _BATCHES.items():
@@ -93,8 +93,8 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
 def load_cifar(download: bool = True) -> ClassificationDataset:
     """CIFAR-10 as series of 1 024 shades of grey, row by row.
 
-    Reads ``cifar-10-python.tar.gz`` as published, or ``cifar10_gray.npz`` made of it. Grey is
-    0.2989 red + 0.587 green + 0.114 blue, the fraction cut off.
+    Reads ``cifar-10-python.tar.gz`` as published, or ``cifar10_gray.npz`` made from it. Grey is
+    0.2989 red + 0.587 green + 0.114 blue, rounded down.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Electricity transformer temperatures: seven measured features, to be forecast 192 steps ahead."""
+"""Electricity transformer temperatures (ETT): seven features, forecast 192 steps ahead."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -81,10 +81,10 @@ def load_ett_rows(name: str, download: bool = True) -> Rows:
 
 
 def load_ett(name: str, horizon: int = 192, download: bool = True) -> Dataset:
-    """Forecast of all seven features, `horizon` steps ahead.
+    """Load an ETT dataset: forecast all seven features, `horizon` steps ahead.
 
-    Every feature is brought to zero mean and unit variance by the coefficients of the training
-    rows; the training rows are then clipped to [-10, 10], validation and test are not. A split's
+    Every feature is standardised by mean and standard deviation of the training rows; the training
+    rows are then clipped to [-10, 10], validation and test are not. A split's
     targets are its own rows, so that none reaches into the next split: of n rows the first
     n - horizon are inputs and the last n - horizon targets.
 

@@ -63,7 +63,7 @@ def load_imdb(longest: int = LONGEST, download: bool = True) -> ClassificationDa
     Parameters
     ----------
     longest : int
-        Bytes of a review that are read; what follows is left out.
+        Longest review in bytes; longer ones are cut off.
     download : bool
         Whether to download the archive where it is absent.
 
@@ -75,11 +75,11 @@ def load_imdb(longest: int = LONGEST, download: bool = True) -> ClassificationDa
     """
     longest = checks.integer("longest", longest, 1)
     path = imdb_file().locate(download)
-    made: dict[str, Sequences] = {}
+    parsed: dict[str, Sequences] = {}
 
     def make(part: str) -> Sequences:
-        made.update({} if made else _reviews(path))
-        return made[part]
+        parsed.update({} if parsed else _reviews(path))
+        return parsed[part]
 
     name = f"text-{plain_name(path)}-{path.stat().st_size}"
     train, test = (prepare(name, part, make) for part in PARTS)

@@ -1,4 +1,4 @@
-"""Generators of synthetic series, compiled where loops are slow."""
+"""Chaotic systems: Mackey-Glass, Lorenz 1963 and Lorenz 1996."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ _SUBSTEPS = 10  # integration steps per unit of time
 
 
 def _positive(name: str, value: float) -> None:
-    """Refuse what is no positive finite number."""
+    """Refuse anything but a positive finite number."""
     if not 0.0 < value < np.inf:
         raise ValueError(f"{name} must be a positive finite number, got {value!r}")
 
@@ -182,7 +182,7 @@ def lorenz96(
     steps : int
         Samples of every series.
     series : int
-        Number of series; more of them leave the first ones as they were.
+        Number of series; the first ones do not depend on it.
     dims : int
         At least 4.
     forcing : float

@@ -1,7 +1,7 @@
-"""ListOps: nested lists of operations on digits, and the digit that each comes to.
+"""ListOps: nested operations on lists of digits, to be evaluated to a digit.
 
 Expressions such as ``[MAX 2 9 [MIN 4 7 ] 0 ]`` are drawn from the grammar of Nangia and Bowman
-with the sizes of the Long Range Arena. They are our own: the published files are not read.
+with the sizes of the Long Range Arena; the published files are not read.
 """
 
 from typing import Any
@@ -28,8 +28,8 @@ _CITATION = (
 
 
 @strict
-def _applied(operation, values):  # type: ignore[no-untyped-def]
-    """What an operation makes of its arguments; SM is the sum modulo 10."""
+def _evaluate(operation, values):  # type: ignore[no-untyped-def]
+    """Value of an operation on its arguments; SM is the sum modulo 10."""
     if operation == _MIN:
         return values.min()
     if operation == _MAX:
@@ -44,15 +44,15 @@ def _applied(operation, values):  # type: ignore[no-untyped-def]
 def _grow(stream, tokens, depth):  # type: ignore[no-untyped-def]
     """Write one expression to `tokens`: its length, or 0 where there is no room, and its value."""
     operations = np.zeros(depth, np.int64)
-    wanted = np.zeros(depth, np.int64)
-    held = np.zeros(depth, np.int64)
+    arity = np.zeros(depth, np.int64)
+    count = np.zeros(depth, np.int64)
     values = np.zeros((depth, ARGUMENTS), np.int64)
     level = length = 0  # level: operations that are open
     while length < tokens.size:
         if level + 1 < depth and splitmix.uniform(stream) < _OPERATION:
             operations[level] = _MIN + splitmix.below(stream, 4)
-            wanted[level] = 2 + splitmix.below(stream, ARGUMENTS - 1)
-            held[level] = 0
+            arity[level] = 2 + splitmix.below(stream, ARGUMENTS - 1)
+            count[level] = 0
             tokens[length] = operations[level]
             level, length = level + 1, length + 1
             continue
@@ -60,14 +60,14 @@ def _grow(stream, tokens, depth):  # type: ignore[no-untyped-def]
         tokens[length] = value
         length += 1
         while level:
-            values[level - 1, held[level - 1]] = value
-            held[level - 1] += 1
-            if held[level - 1] < wanted[level - 1]:
+            values[level - 1, count[level - 1]] = value
+            count[level - 1] += 1
+            if count[level - 1] < arity[level - 1]:
                 break
             if length == tokens.size:
                 return 0, 0
             level -= 1
-            value = _applied(operations[level], values[level, : held[level]])
+            value = _evaluate(operations[level], values[level, : count[level]])
             tokens[length] = _END
             length += 1
         if not level:
@@ -105,9 +105,9 @@ def listops(
     split, first : int
         Expressions first .. first + count of a split; each is the same whatever others are drawn.
     lengths : (int, int)
-        Only expressions of more than so many and fewer than so many tokens are kept.
+        Expressions have more tokens than the first number and fewer than the second.
     depth : int
-        Most levels: operations in operations in ..., and the digits in the innermost.
+        Most levels of nesting, digits in the innermost operation included.
 
     Returns
     -------
@@ -132,14 +132,15 @@ def listops(
     )
     if longest < shortest + 2 or checks.integer("depth", depth, 2) < 2:
         raise ValueError(f"lengths must leave room for a length between them, got {lengths!r}")
-    number, found, values = entropy(seed), [], np.empty(count, np.int64)
+    number, values = entropy(seed), np.empty(count, np.int64)
+    expressions: list[np.ndarray] = []
     for begin in range(0, count, 1024):
-        here = min(1024, count - begin)
-        tokens, sizes = np.zeros((here, longest - 1), np.uint8), np.zeros(here, np.int64)
-        part = values[begin : begin + here]
-        _expressions(number % 2**63, split, first + begin, tokens, sizes, part, shortest, depth)
-        found += [row[:size].copy() for row, size in zip(tokens, sizes, strict=True)]
-    return found, values
+        block = values[begin : begin + 1024]
+        tokens = np.zeros((block.size, longest - 1), np.uint8)
+        sizes = np.zeros(block.size, np.int64)
+        _expressions(number % 2**63, split, first + begin, tokens, sizes, block, shortest, depth)
+        expressions += [row[:size].copy() for row, size in zip(tokens, sizes, strict=True)]
+    return expressions, values
 
 
 def load_listops(seed: int | None = 0) -> ClassificationDataset:

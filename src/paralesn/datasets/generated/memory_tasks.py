@@ -1,8 +1,8 @@
-"""Memory tasks: random inputs, and targets made of inputs a while ago.
+"""Memory tasks: random inputs, and targets computed from earlier inputs.
 
-The inputs are uniform on [-0.8, 0.8). As many more are drawn before the first row as the longest
-delay reaches back, so that every target is the true one; a model that starts at the first row
-cannot know what came before, there as at the start of any split.
+The inputs are uniform on [-0.8, 0.8). Inputs before the first row are drawn as far back as the
+longest delay, so every target is exact; a model cannot know them, nor the inputs before any split,
+which is what the washout is for.
 """
 
 import numpy as np
@@ -12,9 +12,9 @@ from paralesn.datasets.seeds import entropy, stream
 
 
 def _inputs(name: str, steps: int, before: int, seed: int | None) -> np.ndarray:
-    """`before` values that precede the first row, then `steps` values, from streams of their own.
+    """`before` values that precede the first row, then `steps` values, from separate streams.
 
-    The earlier values are drawn backwards in time, so that reaching further back moves nothing.
+    The earlier values are drawn backwards in time, so a longer delay changes none of the others.
     """
     seed = entropy(seed)
     past = stream(seed, name, 0).uniform(-0.8, 0.8, before)[::-1]
@@ -24,7 +24,7 @@ def _inputs(name: str, steps: int, before: int, seed: int | None) -> np.ndarray:
 def memcap(
     steps: int = 7000, delays: int = 200, seed: int | None = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Memory capacity: give back the inputs of 1, 2, ... steps ago.
+    """Memory capacity: reproduce the inputs of 1, 2, ... steps ago.
 
     ``y_k(t) = x(t - k)`` for k = 1, ..., delays [1]_.
 

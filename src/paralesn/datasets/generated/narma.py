@@ -28,7 +28,7 @@ def _run(x, order, y):  # type: ignore[no-untyped-def]
 
 
 class Narma(NamedTuple):
-    """What `narma` returns: inputs (steps, 1), targets (steps, 1) and the number of redraws."""
+    """Inputs (steps, 1), targets (steps, 1) and the number of redraws."""
 
     inputs: np.ndarray
     targets: np.ndarray
@@ -39,18 +39,18 @@ def narma(steps: int = 10_000, order: int = 10, seed: int | None = 0) -> Narma:
     """Nonlinear autoregressive moving average of order d, to be predicted one step ahead.
 
     ``y(t) = 0.3 y(t-1) + 0.01 y(t-1) sum_{i=1..d} y(t-i) + 1.5 x(t-d) x(t-1) + 0.1`` with x uniform
-    on [0, 0.5). The paper has these coefficients for every order; other libraries have others.
+    on [0, 0.5). The paper uses these coefficients for every order; some libraries use others.
 
-    Row t holds the input x(t) and the target y(t + 1): what the inputs up to x(t) determine, being
+    Row t holds the input x(t) and the target y(t + 1), which the inputs up to x(t) determine: it is
     made of x(t) and x(t - d + 1) [1]_. The first 200 steps from zero are discarded. A series that
-    exceeds 1 in absolute value diverges: it is drawn anew from the seed's next stream.
+    exceeds 1 in absolute value diverges, and is redrawn from the next stream of the seed.
 
     Parameters
     ----------
     steps : int
         Number of rows.
     order : int
-        d, at least 1; at orders of 60 and more divergence becomes the rule.
+        d, at least 1; from about 60 on, most series diverge.
     seed : int or None
 
     Returns

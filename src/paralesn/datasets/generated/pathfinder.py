@@ -1,13 +1,13 @@
 """PathFinder: do the two discs of an image end the same dashed contour?
 
-After Linsley et al. and the Long Range Arena, but drawn by us at 32 x 32 pixels: the published
-images are not read, and accuracies do not compare to the digit.
+Images after Linsley et al. and the Long Range Arena, drawn at 32 x 32 pixels. They are not the
+published ones, so accuracies are comparable in kind only.
 
 An image holds two long contours of `dashes` dashes, give or take one, and `distractors` short ones
 of two, all of one brightness, none near another. A contour is a walk that turns by at most `bend`
 radians from dash to dash. Discs mark both ends of the first long contour (label 1), or one end of
-each (label 0); then they are as far apart as the ends of the first, within a pixel, or the image is
-drawn anew: distance alone must not tell.
+each (label 0). In that case they are as far apart as the ends of the first, within a pixel, or the
+image is redrawn: the distance of the discs alone does not give the label away.
 """
 
 import math
@@ -49,8 +49,8 @@ def _walk(stream, dashes, bend, ends):  # type: ignore[no-untyped-def]
         dx, dy = math.cos(angle), math.sin(angle)
         ends[k, 0], ends[k, 1] = x, y
         ends[k, 2], ends[k, 3] = x + _DASH * dx, y + _DASH * dy
-        for place in ends[k]:
-            if not _MARGIN <= place <= SIDE - 1 - _MARGIN:
+        for coordinate in ends[k]:
+            if not _MARGIN <= coordinate <= SIDE - 1 - _MARGIN:
                 return False
         x, y = x + (_DASH + _GAP) * dx, y + (_DASH + _GAP) * dy
         angle += bend * (2 * splitmix.uniform(stream) - 1)
@@ -94,8 +94,8 @@ def _contours(stream, dashes, distractors, bend, ends, tips):  # type: ignore[no
     for contour in range(2 + distractors):
         size = dashes - 1 + splitmix.below(stream, 3) if contour < 2 else _SHORT
         for _ in range(_TRIES):
-            part = ends[done : done + size]
-            if _walk(stream, size, bend, part) and _clear(ends, done, done + size, done):
+            contour_ends = ends[done : done + size]
+            if _walk(stream, size, bend, contour_ends) and _clear(ends, done, done + size, done):
                 break
         else:
             return 0
@@ -107,21 +107,21 @@ def _contours(stream, dashes, distractors, bend, ends, tips):  # type: ignore[no
 
 
 @strict
-def _other(tips):  # type: ignore[no-untyped-def]
-    """Numbers of an end of each contour, as far apart as those of the first; 0, 0 without any."""
+def _matching_ends(tips):  # type: ignore[no-untyped-def]
+    """Indices of an end of each contour, as far apart as those of the first; 0, 0 without any."""
     apart = _distance(tips[0, 0], tips[0, 1], tips[1])
-    least, one, other = _ALIKE, 0, 0
+    least, first, second = _ALIKE, 0, 0
     for a in range(2):
         for b in range(2, 4):
             off = abs(_distance(tips[a, 0], tips[a, 1], tips[b]) - apart)
             if off < least:
-                least, one, other = off, a, b
-    return one, other
+                least, first, second = off, a, b
+    return first, second
 
 
 @strict
 def _paint(image, dash, reach):  # type: ignore[no-untyped-def]
-    """Paint what lies within `reach` pixels of a dash, the edge smoothed."""
+    """Paint the pixels within `reach` of a dash, with a smoothed edge."""
     low_x, high_x = min(dash[0], dash[2]) - reach - 1, max(dash[0], dash[2]) + reach + 1
     low_y, high_y = min(dash[1], dash[3]) - reach - 1, max(dash[1], dash[3]) + reach + 1
     for i in range(max(0, int(low_y)), min(SIDE, int(high_y) + 1)):
@@ -139,15 +139,15 @@ def _images(seed, split, first, images, labels, dashes, distractors, bend):  # t
     for n in range(labels.size):
         splitmix.begin(stream, seed, split, first + n)
         labels[n] = splitmix.below(stream, 2)
-        one = other = drawn = 0
-        while not other:
+        disc = other_disc = drawn = 0
+        while not other_disc:
             drawn = _contours(stream, dashes, distractors, bend, ends, tips)
             if drawn:
-                one, other = (0, 1) if labels[n] else _other(tips)
+                disc, other_disc = (0, 1) if labels[n] else _matching_ends(tips)
         for k in range(drawn):
             _paint(images[n], ends[k], 0.5)
-        _paint(images[n], tips[one], _RADIUS)
-        _paint(images[n], tips[other], _RADIUS)
+        _paint(images[n], tips[disc], _RADIUS)
+        _paint(images[n], tips[other_disc], _RADIUS)
 
 
 def pathfinder(
@@ -159,7 +159,7 @@ def pathfinder(
     distractors: int = DIFFICULTY["distractors"],
     bend: float = DIFFICULTY["bend"],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw images of dashed contours, and whether their two discs end the same one.
+    """Draw images of dashed contours, labelled by whether two discs end the same contour.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def pathfinder(
     -------
     images : uint8 array (count, 32, 32)
     labels : int64 array (count,)
-        1 where the discs end one contour.
+        1 where both discs end the same contour.
     """
     count, split, first = (
         checks.integer("count", count, 1),
@@ -219,8 +219,8 @@ def load_pathfinder(seed: int | None = 0) -> ClassificationDataset:
         images, labels = pathfinder(SIZES[part], number, list(SIZES).index(part), **DIFFICULTY)
         return Sequences(images.reshape(-1), np.arange(labels.size + 1) * SIDE**2, labels)
 
-    said = "-".join(f"{name}{value}" for name, value in DIFFICULTY.items())
-    train, test = (prepare(f"pathfinder-{said}-seed{number}", part, make) for part in SIZES)
+    difficulty = "-".join(f"{name}{value}" for name, value in DIFFICULTY.items())
+    train, test = (prepare(f"pathfinder-{difficulty}-seed{number}", part, make) for part in SIZES)
     meta = {
         "kind": "classification",
         "seed": number,

@@ -1,7 +1,7 @@
-"""Random numbers for compiled generators: case i of a seed is drawn from a stream of its own.
+"""Random numbers for compiled generators by splitmix64: a separate stream for every case.
 
-The streams are splitmix64, begun at a place that seed, split and case decide. So any case can be
-made alone, in any order and on any number of threads, and is the same on every machine.
+Seed, split and case decide where a stream starts. So a case can be drawn alone, in any order and on
+any number of threads, and is the same on every machine.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ def _scrambled(z):  # type: ignore[no-untyped-def]
 
 @strict
 def begin(stream, seed, split, case):  # type: ignore[no-untyped-def]
-    """Set `stream` (1,), uint64, to the beginning of a case."""
+    """Set `stream` (1,), uint64, to the start of a case."""
     z = _scrambled(np.uint64(seed) + _STEP)
     z = _scrambled(z ^ (np.uint64(split) + _STEP))
     stream[0] = _scrambled(z ^ (np.uint64(case) + _STEP))
@@ -36,5 +36,5 @@ def uniform(stream):  # type: ignore[no-untyped-def]
 
 @strict
 def below(stream, count):  # type: ignore[no-untyped-def]
-    """Draw a whole number below `count`, which is small."""
+    """Draw an integer below `count`, which is small."""
     return int(uniform(stream) * count)

@@ -1,8 +1,8 @@
-"""The paper's synthetic tasks, put together: lengths, splits, washouts, metrics.
+"""The paper's synthetic tasks: lengths, splits, washouts, metrics.
 
-One series is cut into training, validation and test in this order; targets reach back into the
-split before where a delay does, and ahead into the one after by the horizon. Lorenz96 has series
-of its own in every split.
+One series is cut into training, validation and test, in this order. Targets with a delay reach back
+into the previous split, those with a horizon ahead into the next one. Lorenz96 has separate series
+for every split.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ from paralesn.datasets.generated.memory_tasks import ctxor, memcap, sinmem
 from paralesn.datasets.generated.narma import narma
 from paralesn.datasets.seeds import entropy, stream
 
-Parts = tuple[list[Split], dict[str, Any]]
+Drawn = tuple[list[Split], dict[str, Any]]  # training, validation and test; facts for `meta`
 
 MEMORY_LENGTHS = (5000, 1000, 1000)
 FORECAST_LENGTHS = (5000, 2500, 2500)
@@ -27,33 +27,33 @@ LORENZ96_SERIES, LORENZ96_STEPS = 128, 400
 
 
 def cut(inputs: np.ndarray, targets: np.ndarray, lengths: tuple[int, ...]) -> list[Split]:
-    """Successive stretches of one series."""
+    """Cut a series into successive splits."""
     borders = np.cumsum([0, *lengths])
     return [Split(inputs[a:b], targets[a:b]) for a, b in pairwise(borders)]
 
 
-def _memcap(seed: int) -> Parts:
+def _memcap(seed: int) -> Drawn:
     return cut(*memcap(sum(MEMORY_LENGTHS), 200, seed), MEMORY_LENGTHS), {"delays": 200}
 
 
-def _ctxor(delay: int) -> Callable[[int], Parts]:
-    def build(seed: int) -> Parts:
+def _ctxor(delay: int) -> Callable[[int], Drawn]:
+    def build(seed: int) -> Drawn:
         pair = ctxor(sum(MEMORY_LENGTHS), delay, seed)
         return cut(*pair, MEMORY_LENGTHS), {"delay": delay}
 
     return build
 
 
-def _sinmem(delay: int) -> Callable[[int], Parts]:
-    def build(seed: int) -> Parts:
+def _sinmem(delay: int) -> Callable[[int], Drawn]:
+    def build(seed: int) -> Drawn:
         pair = sinmem(sum(MEMORY_LENGTHS), delay, seed)
         return cut(*pair, MEMORY_LENGTHS), {"delay": delay}
 
     return build
 
 
-def _lorenz96(horizon: int) -> Callable[[int], Parts]:
-    def build(seed: int) -> Parts:
+def _lorenz96(horizon: int) -> Callable[[int], Drawn]:
+    def build(seed: int) -> Drawn:
         splits = []
         for k in range(3):
             starts = stream(seed, "lorenz96", k)
@@ -66,18 +66,18 @@ def _lorenz96(horizon: int) -> Callable[[int], Parts]:
 
 def _ahead(
     generate: Callable[..., np.ndarray], horizon: int, **facts: Any
-) -> Callable[[int], Parts]:
+) -> Callable[[int], Drawn]:
     """Forecast of a series: what `generate(steps, seed=seed)` gives, `horizon` steps later."""
 
-    def build(seed: int) -> Parts:
+    def build(seed: int) -> Drawn:
         f = generate(sum(FORECAST_LENGTHS) + horizon, seed=seed)
         return cut(f[:-horizon], f[horizon:], FORECAST_LENGTHS), {"horizon": horizon, **facts}
 
     return build
 
 
-def _narma(order: int) -> Callable[[int], Parts]:
-    def build(seed: int) -> Parts:
+def _narma(order: int) -> Callable[[int], Drawn]:
+    def build(seed: int) -> Drawn:
         x, y, redraws = narma(sum(FORECAST_LENGTHS), order, seed)
         return cut(x, y, FORECAST_LENGTHS), {"order": order, "redraws": redraws}
 
@@ -86,14 +86,14 @@ def _narma(order: int) -> Callable[[int], Parts]:
 
 @dataclass(frozen=True)
 class Task:
-    """A synthetic task: what it is called and judged by, and how it is drawn."""
+    """A synthetic task: its name, its metric, and the function that draws it."""
 
     name: str
     kind: str
     washout: int
     metric: str
     citation: str
-    build: Callable[[int], Parts]
+    build: Callable[[int], Drawn]
 
     def load(self, seed: int | None = 0) -> Dataset:
         """Draw the data for a seed."""
@@ -131,11 +131,11 @@ _ATIYA = (
 )
 
 
-def _memory_task(name: str, metric: str, citation: str, build: Callable[[int], Parts]) -> Task:
+def _memory_task(name: str, metric: str, citation: str, build: Callable[[int], Drawn]) -> Task:
     return Task(name, "memory", 100, metric, citation, build)
 
 
-def _forecast_task(name: str, citation: str, build: Callable[[int], Parts]) -> Task:
+def _forecast_task(name: str, citation: str, build: Callable[[int], Drawn]) -> Task:
     return Task(name, "forecasting", 200, "nrmse", citation, build)
 
 
