@@ -24,6 +24,7 @@ app = typer.Typer(
     "4 lines of a stream were skipped, 130 interrupted.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",  # so that lines of docstrings are filled
 )
 
 

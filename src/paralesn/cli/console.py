@@ -1,6 +1,7 @@
 """What commands print: results on standard output, everything else on standard error."""
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,8 +23,8 @@ def console_for(json: bool) -> Console:
 
 
 def wide(console: Console) -> Console:
-    """A console that does not fold tables where the output is no terminal."""
-    if console.is_terminal:
+    """A console that does not fold tables in files and pipes, unless COLUMNS says how wide."""
+    if console.is_terminal or "COLUMNS" in os.environ:
         return console
     return Console(stderr=console.stderr, width=max(console.width, 200))
 

@@ -1,0 +1,66 @@
+"""Lines of numbers to predictions, and the state on disk."""
+
+import numpy as np
+import pytest
+
+import paralesn as pe
+from paralesn.workflows.stream import LineReader, StateSaver, resume, start
+
+
+@pytest.fixture
+def live(forecaster):
+    return start(pe.load(forecaster), forecaster)
+
+
+@pytest.mark.parametrize("line", [b"10.5\n", b"  10.5", b"10.5 \r\n"])
+def test_a_line_is_read_however_it_ends(live, forecaster, line):
+    predicted = LineReader(live).read(line, 1)
+    expected = pe.load(forecaster).update([[10.5]]).forecast()
+    np.testing.assert_allclose(predicted.ravel(), expected.ravel(), rtol=1e-9)
+    assert live.standing.lines == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"x", r"expected 1 number \(load\), got 'x'"),
+        (b"1,5", r"expected 1 number \(load\), got '1,5'"),
+        (b"", r"expected 1 number \(load\), got ''"),
+        (b"nan", "expected finite numbers, got 'nan'"),
+        (b"\xff", "expected 1 number"),
+    ],
+)
+def test_a_wrong_line_is_counted_and_changes_nothing_else(live, line, message):
+    state = live.standing.state
+    with pytest.raises(ValueError, match=message):
+        LineReader(live).read(line, 7)
+    assert live.standing.lines == 7
+    assert live.standing.state is state
+
+
+def test_states_are_saved_at_the_end_and_belong_to_their_model(live, forecaster, tmp_path):
+    path, reader = tmp_path / "state", LineReader(live)
+    with StateSaver(live, path, 60, on_error=pytest.fail) as saver:
+        for number in range(1, 4):
+            reader.read(b"10", number)
+            saver.line_read()
+        assert pe.load(path).lines == 0  # that of the start
+    standing = pe.load(path)
+    assert standing.lines == 3
+    again = start(pe.load(forecaster), forecaster)
+    resume(again, standing, path)
+    expected = reader.read(b"10.2", 4)
+    np.testing.assert_array_equal(LineReader(again).read(b"10.2", 4), expected)
+    other = tmp_path / "other"
+    pe.save(pe.ReservoirForecaster(pe.ParalESN(units=20)).fit(np.arange(200.0)), other)
+    with pytest.raises(ValueError, match="belongs to another model"):
+        resume(start(pe.load(other), other), standing, path)
+
+
+def test_with_no_seconds_between_every_line_is_saved(live, tmp_path):
+    path, reader = tmp_path / "state", LineReader(live)
+    with StateSaver(live, path, 0, on_error=pytest.fail) as saver:
+        for number in (1, 2):
+            reader.read(b"10", number)
+            saver.line_read()
+            assert pe.load(path).lines == number
