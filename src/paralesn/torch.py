@@ -73,7 +73,7 @@ class ParalESNBlock(torch.nn.Module):
         reservoir = ParalESN() if reservoir is None else reservoir
         if not isinstance(reservoir, ParalESN):
             raise checks.fail("reservoir", reservoir, "a ParalESN", TypeError)
-        if reservoir._tokens() is not None:
+        if reservoir.n_tokens is not None:
             raise checks.fail("reservoir", reservoir, "one that reads numbers, not tokens")
         if not hasattr(reservoir, "layers_"):
             features = checks.integer("features", features, 1)

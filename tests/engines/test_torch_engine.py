@@ -198,7 +198,7 @@ def test_the_input_is_left_alone_and_not_copied(rng):
     res = pe.ParalESN(units=5, real=True, engine="torch")
     res.run(x)
     assert (x == kept).all()
-    assert res._read(x).rows.data_ptr() == x.data_ptr()
+    assert res.read(x).rows.data_ptr() == x.data_ptr()
 
 
 def test_memory_is_bounded_by_blocks(monkeypatch, rng):
@@ -273,7 +273,10 @@ def test_wrong_devices_and_states():
 def test_without_pytorch_the_error_says_what_to_install():
     code = (
         "import sys\n"
-        "sys.modules['torch'] = None\n"
+        "class Absent:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'torch': raise ModuleNotFoundError(name, name=name)\n"
+        "sys.meta_path.insert(0, Absent())\n"
         "import paralesn as pe\n"
         "try: pe.ParalESN(engine='torch').run([0.0])\n"
         "except ModuleNotFoundError as error: print(error)"

@@ -1,7 +1,7 @@
 """Drawing, parameters, given layers, and scikit-learn's conventions."""
 
 import pickle
-from inspect import signature
+from inspect import Parameter, signature
 
 import numpy as np
 import pandas as pd
@@ -28,9 +28,16 @@ def same(a, b):
 
 
 def test_constructor_has_exactly_the_agreed_parameters():
-    names = """units layers rho theta tau input_scale bias_scale mix_scale mix_bias_scale mix_size
-    inter concat real mixing dtype engine device n_jobs seed phases vocabulary"""
+    names = """units layers rho theta phases tau input_scale bias_scale mix_scale mix_bias_scale
+    mix_size inter concat real mixing vocabulary dtype engine device n_jobs seed"""
     assert " ".join(signature(pe.ParalESN).parameters) == " ".join(names.split())
+
+
+@pytest.mark.parametrize("kind", [pe.ParalESN, pe.ESN, pe.ResESN, pe.SCR, pe.StructuredRC])
+def test_parameters_after_units_are_keyword_only(kind):
+    units, *others = signature(kind).parameters.values()
+    assert units.name == "units"
+    assert {parameter.kind for parameter in others} == {Parameter.KEYWORD_ONLY}
 
 
 # -- the paper's distributions -------------------------------------------------------------------

@@ -116,7 +116,7 @@ def test_saved_cloned_and_given(texts, tmp_path):
         np.testing.assert_array_equal(other.last(texts), wanted)
     given = pe.ParalESN.from_layers(res.layers_).set_params(vocabulary=SIZE + 1)
     with pytest.raises(ValueError, match="vocabulary must be 11, as given to from_layers"):
-        given._check_hyperparameters()
+        given.check_hyperparameters()
 
 
 def test_a_classifier_of_tokens(rng):

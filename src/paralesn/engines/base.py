@@ -271,7 +271,7 @@ def has_devices(name: str) -> bool:
 
 def takes_tensors(name: str) -> bool:
     """Whether an engine runs tensors of PyTorch as they are, on their device."""
-    return _engines[name].tensors
+    return name in _BUILT_IN and _engines[name].tensors
 
 
 def load_engine(name: str) -> Engine:

@@ -141,7 +141,7 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self, "readout_")
         if state is not None and not isinstance(state, State):
             raise checks.fail("state", state, "None or a State", TypeError)
-        self.reservoir_._check_names(X, reset=False)
+        self.reservoir_.check_names(X, reset=False)
         shape = layout(X, self.n_features_in_, type(self).__name__)
         if state is not None and shape.kind != series.SINGLE:
             for h in state.layers:

@@ -1,140 +1,42 @@
-"""The reservoir contract: draw once from a seed, then run, stream, last, step, from any state."""
+"""The reservoir contract: draw once from a seed, then run from any state, in any portions."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from paralesn import checks, series
-from paralesn.engines.base import (
-    Batch,
-    Engine,
-    check_pools,
-    load_engine,
-    n_columns,
-    takes_tensors,
-)
+from paralesn.engines.base import Batch, Engine, States, check_pools, load_engine, takes_tensors
 from paralesn.engines.torch import tensors
-from paralesn.layers.state import State, fingerprint, starts
+from paralesn.layers.state import State, starts
+from paralesn.reservoirs.drawable import Drawable
 from paralesn.reservoirs.state_stream import StateStream
 from paralesn.series import Series
 
+Start = State | Sequence[np.ndarray] | None
+
 
 class Plan(NamedTuple):
-    """How the drawn layers are run as the parameters stand now."""
+    """How the layers are run, for the present values of the parameters."""
 
     engine: Engine
-    program: Any
-    real: np.dtype
+    program: Any  # the layers, prepared by the engine
+    real: np.dtype  # of inputs and outputs
     state: np.dtype
-    widths: tuple[int, ...]
-    outputs: int
+    widths: tuple[int, ...]  # units of each layer
+    outputs: int  # columns of the states
     takes_tensors: bool
 
 
-class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
-    """What every reservoir offers. Subclasses say how to draw layers and which engine runs them.
+class Reservoir(Drawable):
+    """What every reservoir offers: its layers are run by an engine.
 
-    A subclass has the attributes below and implements `_check_hyperparameters`, `_draw` and
-    `_count_parameters`.
+    `paralesn.reservoirs.drawable.Drawable` says what a subclass has to implement.
     """
 
-    dtype: Any
-    engine: str
-    device: Any
-    n_jobs: int | None
-    seed: Any
-    concat: bool
-    mixing: bool
-    layers_: tuple[Any, ...]
-    n_parameters_: int
-    n_features_in_: int
-    fingerprint_: str
-    _plans: dict[Any, Any]
-
-    @abstractmethod
-    def _check_hyperparameters(self) -> None:
-        """Raise for the first hyperparameter that is not what it must be."""
-
-    @abstractmethod
-    def _draw(self, n_features: int, rng: np.random.Generator) -> tuple[Any, ...]:
-        """Draw the layers for inputs with `n_features` features."""
-
-    @abstractmethod
-    def _count_parameters(self) -> int:
-        """Number of parameters of the recurrence, as the paper counts them."""
-
-    def _check_precision(self, dtype: np.dtype) -> None:
-        """Raise where rounding the drawn layers to `dtype` would break the reservoir."""
-
-    # -- drawing ---------------------------------------------------------------------------------
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the reservoir for inputs like X, of which only the number of features matters.
-
-        Parameters
-        ----------
-        X : array-like (time, features) or (batch, time, features), or list of arrays
-        y : ignored
-        """
-        self._check_hyperparameters()
-        self._check_names(X, reset=True)
-        n_features = 0
-        for t0, block in series.blocks(X, block=1 << 16, numeric=self._numeric()):
-            n_features = self._convert(block, None, t0, allow_ended=True).rows.shape[1]
-        self._draw_for(n_features)
-        return self
-
-    def _draw_for(self, n_features: int) -> None:
-        self.layers_ = self._draw(n_features, checks.generator(self.seed))
-        self.n_features_in_ = n_features
-        self._settle()
-
-    def _settle(self) -> None:
-        """Derive what follows from the layers."""
-        self.n_parameters_ = self._count_parameters()
-        self.fingerprint_ = fingerprint(self.layers_)
-        self._plans = {}
-
-    def _ensure_drawn(self, n_features: int) -> None:
-        if not hasattr(self, "layers_"):
-            self._check_hyperparameters()
-            self._draw_for(n_features)
-
-    @property
-    def n_features_out_(self) -> int:
-        """Columns of the states, as concat and mixing stand now."""
-        return n_columns(self.layers_, self.concat, self.mixing)
-
-    @property
-    def _n_features_out(self) -> int:
-        """The same, by the name scikit-learn's mixin looks for."""
-        return self.n_features_out_
-
-    def _check_names(self, X: Any, reset: bool) -> None:
-        if hasattr(X, "columns"):
-            validate_data(self, X, reset=reset, skip_check_array=True)
-        elif reset and hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = [checks.dtype_name(self.dtype)]
-        return tags
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        if "_plans" in state:
-            state["_plans"] = {}  # compiled kernels do not travel
-        return state
-
-    # -- running ---------------------------------------------------------------------------------
-
-    def run(self, X: Any, state: State | Sequence[np.ndarray] | None = None) -> tuple[Any, State]:
-        """States of every time step, and the state to go on from.
+    def run(self, X: Any, state: Start = None) -> tuple[Any, State]:
+        """States of every time step, and the state to continue from.
 
         Parameters
         ----------
@@ -160,15 +62,15 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         >>> bool((states == np.vstack([first, rest])).all())
         True
         """
-        return self._run(self._read(X), state)
+        return self._run(self.read(X), state)
 
     def stream(
         self,
         X: Any,
         block: int = 4096,
-        state: State | Sequence[np.ndarray] | None = None,
+        state: Start = None,
     ) -> StateStream:
-        """Blocks of states, one after the other, in the memory of a block.
+        """Blocks of states, one after the other, in memory for a single block.
 
         Parameters
         ----------
@@ -176,13 +78,14 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             An iterator delivers consecutive pieces of one series, (time, features), or of a batch,
             (batch, time, features), so that the source may be larger than memory.
         block : int
-            Most time steps of a block. An iterator's shorter blocks are handed on as they come.
+            Most time steps of a block. Shorter blocks of an iterator are passed on as they are.
         state : as in `run`
 
         Returns
         -------
         StateStream
-            An iterator of arrays like those of `run`, whose `state` is where it stands.
+            An iterator of arrays like those of `run`; its `state` is the one after the latest
+            block.
 
         Examples
         --------
@@ -193,7 +96,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         block = checks.integer("block", block, 1)
         pieces = (
-            self._read(piece, first_step=t0, allow_ended=True)
+            self.read(piece, first_step=t0, allow_ended=True)
             for t0, piece in series.blocks(X, block, numeric=self._numeric())
         )
         return StateStream(self._run, pieces, state)
@@ -201,7 +104,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def last(
         self,
         X: Any,
-        state: State | Sequence[np.ndarray] | None = None,
+        state: Start = None,
         return_state: bool = False,
     ) -> Any:
         """States of the last time step only, without storing the others.
@@ -210,7 +113,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         ----------
         X, state : as in `run`
         return_state : bool
-            Return the state to go on from as well. Without it, the last states of many series
+            Return the state to continue from as well. Without it, the last states of many series
             through a single layer are one matrix product.
 
         Returns
@@ -218,7 +121,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         last : array (batch, units), or (units,) for a single series
         state : State, only with `return_state`
         """
-        data = self._read(X)
+        data = self.read(X)
         if tensors.is_tensor(data.rows):
             states, end = tensors.last(self.plan().program, data, state, self.fingerprint_)
             return (states, end) if return_state else states
@@ -237,7 +140,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         X: Any,
         pools: str | Sequence[str] = "mean",
         segments: int = 1,
-        state: State | Sequence[np.ndarray] | None = None,
+        state: Start = None,
     ) -> np.ndarray:
         """States pooled over time, without storing them: a row of features for each series.
 
@@ -265,7 +168,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         names, segments = check_pools(pools), checks.integer("segments", segments, 1)
         if names == ("last",) and segments == 1:
             return self.last(X, state)
-        data = self._read(X)
+        data = self.read(X)
         if data.lengths.min() < segments:
             b = int(data.lengths.argmin())
             raise ValueError(
@@ -282,9 +185,7 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         )
         return out[0] if data.kind == series.SINGLE else out
 
-    def step(
-        self, x: Any, state: State | Sequence[np.ndarray] | None = None
-    ) -> tuple[np.ndarray, State]:
+    def step(self, x: Any, state: Start = None) -> tuple[np.ndarray, State]:
         """One time step, for live data.
 
         Parameters
@@ -320,25 +221,48 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def transform(self, X: Any) -> Any:
         """States of every time step from a zero state: `run` without the final state."""
         check_is_fitted(self, "layers_")
-        self._check_names(X, reset=False)
+        self.check_names(X, reset=False)
         return self.run(X)[0]
 
-    # -- helpers ---------------------------------------------------------------------------------
+    def close_loop(
+        self,
+        inputs: np.ndarray,
+        state: State,
+        weights: np.ndarray,
+        intercept: np.ndarray,
+        difference: bool,
+    ) -> np.ndarray:
+        """Feed the predictions of a linear readout back as the next step's input.
 
-    @property
-    def real_dtype(self) -> np.dtype:
-        """Floating-point type of inputs and of mixed states."""
-        name = checks.dtype_name(self.dtype)
-        return np.dtype(checks.choice("dtype", name, ("float32", "float64")))
+        Parameters
+        ----------
+        inputs : (steps, batch, features)
+            The first D features are fed back, and given for the first step; the others are known.
+        state : State
+            Of `batch` series.
+        weights : (D, units); intercept : (D,)
+        difference : bool
+            Whether the readout predicts what is to be added to the fed-back features.
+
+        Returns
+        -------
+        predictions : array (steps, batch, D)
+        """
+        plan = self.plan()
+        before = self._start(plan, state, inputs.shape[1], series.BATCH)
+        call = (plan.program, inputs.astype(plan.real), before, weights, intercept, difference)
+        return np.asarray(plan.engine.loop(*call, n_jobs=self.n_jobs))
+
+    # -- how it is run ---------------------------------------------------------------------------
 
     def plan(self) -> Plan:
-        """How the layers are run as the parameters stand now: engine, program, dtypes, shapes."""
+        """Engine, program, dtypes and shapes, for the present values of the parameters."""
         key = (self.engine, self.device, self.dtype, self.concat, self.mixing, self.n_jobs)
-        plan = self._plans.get(key)
+        plan: Plan | None = self._plans.get(key)
         if plan is None:
-            self._check_hyperparameters()
+            self.check_hyperparameters()
             real = self.real_dtype
-            self._check_precision(real)
+            self.check_precision(real)
             engine = load_engine(self.engine)
             wanted = (self.layers_, self.concat, self.mixing, real, self.device)
             plan = self._plans[key] = Plan(
@@ -352,66 +276,27 @@ class Reservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             )
         return plan
 
-    def _read(self, X: Any, first_step: int = 0, allow_ended: bool = False) -> Series:
-        data = self._convert(X, getattr(self, "n_features_in_", None), first_step, allow_ended)
-        self._ensure_drawn(data.rows.shape[1])
-        return data
-
-    def _convert(self, X: Any, n_features: Any, first_step: int, allow_ended: bool) -> Series:
-        if isinstance(X, Series):
-            return X.require(self.real_dtype, n_features, type(self).__name__)
-        call = (self.real_dtype, n_features, type(self).__name__, "X", first_step, allow_ended)
-        if takes_tensors(self.engine) and tensors.are_tensors(X):
-            return tensors.read(X, *call, device=self.device)
-        return series.read(X, *call)
-
-    def _numeric(self) -> Any:
-        return tensors.tensor_or_numeric if takes_tensors(self.engine) else series.numeric
-
-    def _run(self, data: Series, state: State | Sequence[np.ndarray] | None) -> tuple[Any, State]:
+    def _run(self, data: Series, state: Start) -> tuple[Any, State]:
         plan = self.plan()
         if tensors.is_tensor(data.rows):
             return tensors.run(plan.program, data, state, self.fingerprint_)
-        before = self._start(plan, state, data.lengths.size, data.kind)
-        out = plan.engine.empty((data.rows.shape[0], plan.outputs), plan.real)
         batch = Batch.end_to_end(data.lengths)
+        before = self._start(plan, state, batch.size, data.kind)
+        out = plan.engine.empty((data.rows.shape[0], plan.outputs), plan.real)
         after = plan.engine.run(plan.program, data.rows, batch, before, out, n_jobs=self.n_jobs)
         return data.split(out), self._state(after, data.kind)
 
-    def _one_row_each(
-        self, data: Series, state: State | Sequence[np.ndarray] | None
-    ) -> tuple[Plan, Batch, tuple[np.ndarray, ...]]:
+    def _one_row_each(self, data: Series, state: Start) -> tuple[Plan, Batch, States]:
         """What an engine needs to write one row for each series."""
         plan, batch = self.plan(), Batch.one_row_each(data.lengths)
         return plan, batch, self._start(plan, state, batch.size, data.kind)
 
-    def _start(
-        self,
-        plan: Plan,
-        state: State | Sequence[np.ndarray] | None,
-        count: int,
-        kind: str,
-    ) -> tuple[np.ndarray, ...]:
+    def _start(self, plan: Plan, state: Start, count: int, kind: str) -> States:
         """The states to start from as one (count, units) array per layer."""
-        return starts(
-            state, self.fingerprint_, plan.widths, plan.state, count, kind == series.SINGLE
-        )
+        is_single = kind == series.SINGLE
+        return starts(state, self.fingerprint_, plan.widths, plan.state, count, is_single)
 
-    def close_loop(
-        self,
-        inputs: np.ndarray,
-        state: State,
-        weights: np.ndarray,
-        intercept: np.ndarray,
-        difference: bool,
-    ) -> np.ndarray:
-        """Feed predictions of a linear readout back: inputs (steps, batch, F), see the engines."""
-        plan = self.plan()
-        before = self._start(plan, state, inputs.shape[1], series.BATCH)
-        call = (plan.program, inputs.astype(plan.real), before, weights, intercept, difference)
-        return np.asarray(plan.engine.loop(*call, n_jobs=self.n_jobs))
-
-    def _state(self, after: tuple[np.ndarray, ...], kind: str) -> State:
+    def _state(self, after: States, kind: str) -> State:
         if kind is series.SINGLE:
             after = tuple([h[0] for h in after])
         return State(after, self.fingerprint_)

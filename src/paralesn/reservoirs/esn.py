@@ -79,11 +79,12 @@ class ESN(Recurrent):
     0.95
     """
 
-    OF_A_LAYER = ("rho", "tau", "input_scale", "bias_scale", "density")
+    LAYER_PARAMETERS = ("rho", "tau", "input_scale", "bias_scale", "density")
 
     def __init__(
         self,
         units: int = 128,
+        *,
         layers: int = 1,
         rho: float = 0.9,
         tau: float = 1.0,
@@ -99,34 +100,29 @@ class ESN(Recurrent):
         n_jobs: int | None = None,
         seed: Any = 0,
     ) -> None:
-        self.units = units
-        self.layers = layers
+        super().__init__(
+            units, layers=layers, input_scale=input_scale, bias_scale=bias_scale, inter=inter,
+            concat=concat, linear=linear, dtype=dtype, engine=engine, device=device,
+            n_jobs=n_jobs, seed=seed,
+        )  # fmt: skip
         self.rho = rho
         self.tau = tau
-        self.input_scale = input_scale
-        self.bias_scale = bias_scale
         self.density = density
-        self.inter = inter
-        self.concat = concat
-        self.linear = linear
-        self.dtype = dtype
-        self.engine = engine
-        self.device = device
-        self.n_jobs = n_jobs
-        self.seed = seed
 
-    def _check_layer(self, hyper: Mapping[str, Any], prefix: str) -> None:
+    def check_layer(self, hyper: Mapping[str, Any], prefix: str) -> None:
+        """Check the hyperparameters of a layer."""
         check_matrix(hyper, prefix, self.linear)
         check_leak(hyper, prefix)
         check_scales(hyper, prefix)
 
-    def _draw_operators(
+    def draw_operators(
         self,
         rng: np.random.Generator,
         other: np.random.Generator,
         width: int,
         hyper: Mapping[str, Any],
     ) -> tuple[Operator, Operator, float]:
+        """Draw the recurrent operator, the branch and the gain of a layer."""
         matrix = draw_matrix(rng, width, hyper["rho"], hyper["density"])
         return matrix, Identity(width, 1.0 - hyper["tau"]), hyper["tau"]
 
@@ -192,11 +188,20 @@ class ResESN(Recurrent):
     (500, 100)
     """
 
-    OF_A_LAYER = ("rho", "alpha", "beta", "orthogonal", "input_scale", "bias_scale", "density")
+    LAYER_PARAMETERS = (
+        "rho",
+        "alpha",
+        "beta",
+        "orthogonal",
+        "input_scale",
+        "bias_scale",
+        "density",
+    )
 
     def __init__(
         self,
         units: int = 128,
+        *,
         layers: int = 1,
         rho: float = 0.9,
         alpha: float = 0.5,
@@ -214,38 +219,33 @@ class ResESN(Recurrent):
         n_jobs: int | None = None,
         seed: Any = 0,
     ) -> None:
-        self.units = units
-        self.layers = layers
+        super().__init__(
+            units, layers=layers, input_scale=input_scale, bias_scale=bias_scale, inter=inter,
+            concat=concat, linear=linear, dtype=dtype, engine=engine, device=device,
+            n_jobs=n_jobs, seed=seed,
+        )  # fmt: skip
         self.rho = rho
         self.alpha = alpha
         self.beta = beta
         self.orthogonal = orthogonal
-        self.input_scale = input_scale
-        self.bias_scale = bias_scale
         self.density = density
-        self.inter = inter
-        self.concat = concat
-        self.linear = linear
-        self.dtype = dtype
-        self.engine = engine
-        self.device = device
-        self.n_jobs = n_jobs
-        self.seed = seed
 
-    def _check_layer(self, hyper: Mapping[str, Any], prefix: str) -> None:
+    def check_layer(self, hyper: Mapping[str, Any], prefix: str) -> None:
+        """Check the hyperparameters of a layer."""
         check_matrix(hyper, prefix, False)
         checks.number(f"{prefix}alpha", hyper["alpha"], 0.0, 1.0)
         checks.number(f"{prefix}beta", hyper["beta"], 0.0, 1.0, open_left=True)
         checks.choice(f"{prefix}orthogonal", hyper["orthogonal"], ORTHOGONAL)
         check_scales(hyper, prefix)
 
-    def _draw_operators(
+    def draw_operators(
         self,
         rng: np.random.Generator,
         other: np.random.Generator,
         width: int,
         hyper: Mapping[str, Any],
     ) -> tuple[Operator, Operator, float]:
+        """Draw the recurrent operator, the branch and the gain of a layer."""
         matrix = draw_matrix(rng, width, hyper["rho"], hyper["density"])
         return (
             matrix,

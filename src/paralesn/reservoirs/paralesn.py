@@ -11,6 +11,7 @@ from paralesn.layers.diagonal import LONGEST_KERNEL, DiagonalLayer, check_diagon
 from paralesn.layers.state import State
 from paralesn.persistence import register
 from paralesn.reservoirs import tokens
+from paralesn.reservoirs.base import Start
 from paralesn.reservoirs.drawing import draw_diagonal_layer
 from paralesn.reservoirs.stacked import Stacked
 from paralesn.series import Series
@@ -43,6 +44,9 @@ class ParalESN(Stacked):
         Radii are uniform on it; 0 <= min <= max < 1.
     theta : (min, max)
         Phases are uniform on it. Without effect when `real`.
+    phases : "random" or "even"
+        "even" spaces the phases evenly over `theta`, from min on and without max: no two units then
+        hear nearly the same frequency, which is what limits the memory of random ones.
     tau : float
         Leaky rate in (0, 1].
     input_scale : float
@@ -64,6 +68,11 @@ class ParalESN(Stacked):
     mixing : bool
         False returns raw states h, real and imaginary parts side by side. (Layers below the last
         still mix what they hand upwards.)
+    vocabulary : int, optional
+        Inputs are tokens, whole numbers from 0 to vocabulary - 1, of which a time step holds one.
+        They count as the one-hot rows they name, of that many features, which are never made. A
+        batch may be filled up with -1 after the end of a series: the series ends there, as it would
+        in a list, and `run` returns a list.
     dtype : "float64" or "float32"
     engine : "auto", "cpu", "reference" or "torch"
         "cpu" is compiled and threaded; "reference" is plain NumPy, slow and simple. "torch" runs
@@ -78,14 +87,6 @@ class ParalESN(Stacked):
     seed : int, None or numpy.random.Generator
         Fixes every drawn array, whatever the engine, dtype and number of threads. A change of one
         hyperparameter does not reshuffle what others draw.
-    phases : "random" or "even"
-        "even" spaces the phases evenly over `theta`, from min on and without max: no two units then
-        hear nearly the same frequency, which is what limits the memory of random ones.
-    vocabulary : int, optional
-        Inputs are tokens, whole numbers from 0 to vocabulary - 1, of which a time step holds one.
-        They count as the one-hot rows they name, of that many features, which are never made. A
-        batch may be filled up with -1 after the end of a series: the series ends there, as it would
-        in a list, and `run` returns a list.
 
     Attributes
     ----------
@@ -110,19 +111,21 @@ class ParalESN(Stacked):
     10240
     """
 
-    OF_A_LAYER = (
+    LAYER_PARAMETERS = (
         "rho", "theta", "phases", "tau", "input_scale", "bias_scale", "mix_scale",
         "mix_bias_scale", "mix_size",
     )  # fmt: skip
     FLAGS = ("concat", "real", "mixing")
-    _checked = staticmethod(check_diagonal_layers)
+    check_layers = staticmethod(check_diagonal_layers)
 
     def __init__(
         self,
         units: int = 128,
+        *,
         layers: int = 1,
         rho: tuple[float, float] = (0.0, 0.9),
         theta: tuple[float, float] = (0.0, 2 * pi),
+        phases: str = "random",
         tau: float = 1.0,
         input_scale: float = 1.0,
         bias_scale: float = 0.0,
@@ -133,16 +136,17 @@ class ParalESN(Stacked):
         concat: bool = False,
         real: bool = False,
         mixing: bool = True,
+        vocabulary: int | None = None,
         dtype: Any = "float64",
         engine: str = "auto",
         device: Any = None,
         n_jobs: int | None = None,
         seed: Any = 0,
-        phases: str = "random",
-        vocabulary: int | None = None,
     ) -> None:
-        self.units = units
-        self.layers = layers
+        super().__init__(
+            units, layers=layers, inter=inter, concat=concat, dtype=dtype, engine=engine,
+            device=device, n_jobs=n_jobs, seed=seed,
+        )  # fmt: skip
         self.rho = rho
         self.theta = theta
         self.tau = tau
@@ -151,26 +155,21 @@ class ParalESN(Stacked):
         self.mix_scale = mix_scale
         self.mix_bias_scale = mix_bias_scale
         self.mix_size = mix_size
-        self.inter = inter
-        self.concat = concat
         self.real = real
         self.mixing = mixing
-        self.dtype = dtype
-        self.engine = engine
-        self.device = device
-        self.n_jobs = n_jobs
-        self.seed = seed
         self.phases = phases
         self.vocabulary = vocabulary
 
-    def _check_hyperparameters(self) -> None:
-        super()._check_hyperparameters()
+    def check_hyperparameters(self) -> None:
+        """Raise an error that names the first hyperparameter with a wrong value."""
+        super().check_hyperparameters()
         size, given = tokens.vocabulary(self.vocabulary), self._given()
-        if given is not None and size != self._said_of(given)["vocabulary"]:
-            expected = self._said_of(given)["vocabulary"]
+        if given is not None and size != self.implied_parameters(given)["vocabulary"]:
+            expected = self.implied_parameters(given)["vocabulary"]
             raise checks.fail("vocabulary", size, f"{expected}, as given to from_layers")
 
-    def _check_layer(self, hyper: Mapping[str, Any], prefix: str) -> None:
+    def check_layer(self, hyper: Mapping[str, Any], prefix: str) -> None:
+        """Check the hyperparameters of a layer."""
         checks.interval(f"{prefix}rho", hyper["rho"], least=0.0, most=1.0, open_right=True)
         checks.interval(f"{prefix}theta", hyper["theta"])
         checks.choice(f"{prefix}phases", hyper["phases"], PHASES)
@@ -179,7 +178,7 @@ class ParalESN(Stacked):
             checks.number(prefix + name, hyper[name], 0.0)
         checks.integer(f"{prefix}mix_size", hyper["mix_size"], 1, LONGEST_KERNEL)
 
-    def _draw_layer(
+    def draw_layer(
         self,
         rng: np.random.Generator,
         width: int,
@@ -187,34 +186,47 @@ class ParalESN(Stacked):
         is_first: bool,
         hyper: Mapping[str, Any],
     ) -> DiagonalLayer:
+        """Draw a layer of `width` units above `below` units or, the first one, features."""
         shape = (width, self.vocabulary or below) if is_first else (width,)
-        is_read = is_first and self.vocabulary is not None
-        return draw_diagonal_layer(rng, width, shape, real=self.real, tokens=is_read, **hyper)
+        is_token = is_first and self.vocabulary is not None
+        return draw_diagonal_layer(rng, width, shape, real=self.real, tokens=is_token, **hyper)
 
     # -- tokens ----------------------------------------------------------------------------------
 
-    def _tokens(self) -> int | None:
-        """Number of different tokens, or None: of what was drawn, or is to be."""
+    @property
+    def n_tokens(self) -> int | None:
+        """Number of different tokens that are read, or None where inputs are numbers."""
         if not hasattr(self, "layers_"):
             return tokens.vocabulary(self.vocabulary)
-        return self._said_of(self.layers_)["vocabulary"]
+        first = self.layers_[0]
+        return first.w_in.shape[1] if first.tokens else None
 
-    def _convert(self, X: Any, n_features: Any, first_step: int, allow_ended: bool) -> Series:
-        size = self._tokens()
+    def draw_layers(self, n_features: int, rng: np.random.Generator) -> tuple[Any, ...]:
+        """Draw the layers for inputs with `n_features` features: of tokens, one."""
+        if self.vocabulary is not None and n_features != 1:
+            raise ValueError(
+                f"X has {n_features} features, but {type(self).__name__} with a vocabulary is "
+                "expecting 1 feature as input"
+            )
+        return super().draw_layers(n_features, rng)
+
+    def parse(
+        self, X: Any, n_features: int | None, first_step: int = 0, allow_ended: bool = False
+    ) -> Series:
+        """X as a Series, of checked tokens without padding where a vocabulary is read."""
+        size = self.n_tokens
         if size is None:
-            return super()._convert(X, n_features, first_step, allow_ended)
-        data = super()._convert(X, 1, first_step, allow_ended)
+            return super().parse(X, n_features, first_step, allow_ended)
+        data = super().parse(X, 1, first_step, allow_ended)
         return tokens.read(data, size, first_step, allow_ended)
 
-    def step(
-        self, x: Any, state: State | Sequence[np.ndarray] | None = None
-    ) -> tuple[np.ndarray, State]:
+    def step(self, x: Any, state: Start = None) -> tuple[np.ndarray, State]:
         """One time step, for live data: see `Reservoir.step`; `x` may be a token."""
-        if (size := self._tokens()) is not None:
+        if (size := self.n_tokens) is not None:
             tokens.check_step(x, size)
         return super().step(x, state)
 
-    def _check_precision(self, dtype: np.dtype) -> None:
+    def check_precision(self, dtype: np.dtype) -> None:
         """Eigenvalues must lie inside the unit circle as `dtype` rounds them, too."""
         for depth, layer in enumerate(self.layers_, 1):
             re, im = layer.eigenvalues.real.astype(dtype), layer.eigenvalues.imag.astype(dtype)
@@ -226,11 +238,13 @@ class ParalESN(Stacked):
                     "small, or dtype must be 'float64'"
                 )
 
-    def _count_parameters(self) -> int:
+    def count_parameters(self) -> int:
+        """Number of parameters of the drawn recurrence, as the paper counts them."""
         return sum(layer.eigenvalues.size + layer.w_in.size for layer in self.layers_)
 
     @staticmethod
-    def _said_of(layers: tuple[DiagonalLayer, ...]) -> dict[str, Any]:
+    def implied_parameters(layers: tuple[DiagonalLayer, ...]) -> dict[str, Any]:
+        """Parameters that given layers imply."""
         first = layers[0]
         size = first.w_in.shape[1] if first.tokens else None
         return {"real": not first.is_complex, "vocabulary": size}
@@ -256,18 +270,13 @@ class ParalESN(Stacked):
         Examples
         --------
         >>> import numpy as np, paralesn as pe
-        >>> one = pe.DiagonalLayer(eigenvalues=[0.5], w_in=[[1.0]], bias=[0.0], tau=1.0,
-        ...                        mix_kernel=[1.0], mix_bias=0.0)
-        >>> res = pe.ParalESN.from_layers([one], mixing=False)
+        >>> unit = pe.DiagonalLayer(eigenvalues=[0.5], w_in=[[1.0]], bias=[0.0], tau=1.0,
+        ...                         mix_kernel=[1.0], mix_bias=0.0)
+        >>> res = pe.ParalESN.from_layers([unit], mixing=False)
         >>> res.run([1.0, 0.0, 0.0])[0].ravel()
         array([1.  , 0.5 , 0.25])
         """
-        return cls._from_layers(
-            layers,
-            concat,
-            mixing=mixing,
-            dtype=dtype,
-            engine=engine,
-            device=device,
-            n_jobs=n_jobs,
-        )
+        parameters = {
+            "mixing": mixing, "dtype": dtype, "engine": engine, "device": device, "n_jobs": n_jobs,
+        }  # fmt: skip
+        return cls._from_layers(layers, concat, parameters)

@@ -1,4 +1,4 @@
-"""What reservoirs with recurrent layers share."""
+"""Reservoirs with recurrent layers: drawing their inputs, and the stability of linear ones."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -14,14 +14,37 @@ from paralesn.reservoirs.stacked import Stacked
 
 
 class Recurrent(Stacked):
-    """What reservoirs with recurrent layers share: how inputs are drawn, linear or not."""
+    """A reservoir whose units see each other; a subclass draws their operators."""
 
     FLAGS = ("concat", "linear")
-    linear: bool
-    mixing = True  # their states are what they are: there is nothing to mix
-    _checked = staticmethod(check_recurrent_layers)
+    mixing = True  # there is nothing to mix: the output is the states themselves
+    check_layers = staticmethod(check_recurrent_layers)
 
-    def _draw_layer(
+    def __init__(
+        self,
+        units: int = 128,
+        *,
+        layers: int = 1,
+        input_scale: float = 1.0,
+        bias_scale: float = 0.0,
+        inter: Mapping[str, Any] | None = None,
+        concat: bool = False,
+        linear: bool = False,
+        dtype: Any = "float64",
+        engine: str = "auto",
+        device: Any = None,
+        n_jobs: int | None = None,
+        seed: Any = 0,
+    ) -> None:
+        super().__init__(
+            units, layers=layers, inter=inter, concat=concat, dtype=dtype, engine=engine,
+            device=device, n_jobs=n_jobs, seed=seed,
+        )  # fmt: skip
+        self.input_scale = input_scale
+        self.bias_scale = bias_scale
+        self.linear = linear
+
+    def draw_layer(
         self,
         rng: np.random.Generator,
         width: int,
@@ -29,22 +52,24 @@ class Recurrent(Stacked):
         is_first: bool,
         hyper: Mapping[str, Any],
     ) -> RecurrentLayer:
+        """Draw a layer's inputs and biases; its operators come from `draw_operators`."""
         # A stream for each array: a change of one hyperparameter does not reshuffle the others.
         entropy = rng.integers(0, 2**32, 4).tolist()
         streams = map(np.random.default_rng, np.random.SeedSequence(entropy).spawn(4))
         inputs, biases, *others = streams
-        recurrent, branch, gain = self._draw_operators(others[0], others[1], width, hyper)
+        recurrent, branch, gain = self.draw_operators(others[0], others[1], width, hyper)
         return RecurrentLayer(
             recurrent=recurrent,
-            w_in=hyper["input_scale"] * self._draw_inputs(inputs, width, below, is_first),
+            w_in=hyper["input_scale"] * self.draw_inputs(inputs, width, below, is_first),
             bias=hyper["bias_scale"] * biases.uniform(-1.0, 1.0, width),
             branch=branch,
             gain=float(gain),
             linear=bool(self.linear),
         )
 
-    def _draw(self, n_features: int, rng: np.random.Generator) -> tuple[Any, ...]:
-        layers = super()._draw(n_features, rng)
+    def draw_layers(self, n_features: int, rng: np.random.Generator) -> tuple[Any, ...]:
+        """Draw the layers; linear ones must be stable."""
+        layers = super().draw_layers(n_features, rng)
         for depth, layer in enumerate(layers, 1):
             if not layer.linear:
                 continue
@@ -56,7 +81,7 @@ class Recurrent(Stacked):
                 )
         return layers
 
-    def _check_precision(self, dtype: np.dtype) -> None:
+    def check_precision(self, dtype: np.dtype) -> None:
         """Linear layers must be stable as `dtype` rounds them, too."""
         for depth, layer in enumerate(self.layers_, 1):
             if not layer.linear or dtype == np.float64:
@@ -69,7 +94,7 @@ class Recurrent(Stacked):
                 )
 
     @abstractmethod
-    def _draw_operators(
+    def draw_operators(
         self,
         rng: np.random.Generator,
         other: np.random.Generator,
@@ -78,20 +103,22 @@ class Recurrent(Stacked):
     ) -> tuple[Operator, Operator, float]:
         """Draw the recurrent operator, the branch and the gain of a layer."""
 
-    def _draw_inputs(
+    def draw_inputs(
         self, rng: np.random.Generator, width: int, below: int, is_first: bool
     ) -> np.ndarray:
         """Input weights before scaling."""
         return rng.uniform(-1.0, 1.0, (width, below))
 
-    def _count_parameters(self) -> int:
+    def count_parameters(self) -> int:
+        """Number of parameters of the drawn recurrence, as the paper counts them."""
         return sum(
             layer.recurrent.n_parameters + layer.branch.n_parameters + layer.w_in.size
             for layer in self.layers_
         )
 
     @staticmethod
-    def _said_of(layers: tuple[RecurrentLayer, ...]) -> dict[str, Any]:
+    def implied_parameters(layers: tuple[RecurrentLayer, ...]) -> dict[str, Any]:
+        """Parameters that given layers imply."""
         return {"linear": bool(layers[0].linear)}
 
     @classmethod
@@ -113,15 +140,14 @@ class Recurrent(Stacked):
         Examples
         --------
         >>> import paralesn as pe
-        >>> one = pe.RecurrentLayer(recurrent=pe.operators.Dense([[0.5]]), w_in=[[1.0]],
-        ...                         bias=[0.0], branch=pe.operators.Identity(1, 0.0), gain=1.0,
-        ...                         linear=True)
-        >>> pe.ESN.from_layers([one]).run([1.0, 0.0, 0.0])[0].ravel()
+        >>> unit = pe.RecurrentLayer(recurrent=pe.operators.Dense([[0.5]]), w_in=[[1.0]],
+        ...                          bias=[0.0], branch=pe.operators.Identity(1, 0.0), gain=1.0,
+        ...                          linear=True)
+        >>> pe.ESN.from_layers([unit]).run([1.0, 0.0, 0.0])[0].ravel()
         array([1.  , 0.5 , 0.25])
         """
-        return cls._from_layers(
-            layers, concat, dtype=dtype, engine=engine, device=device, n_jobs=n_jobs
-        )
+        parameters = {"dtype": dtype, "engine": engine, "device": device, "n_jobs": n_jobs}
+        return cls._from_layers(layers, concat, parameters)
 
 
 def check_leak(hyper: Mapping[str, Any], prefix: str) -> None:

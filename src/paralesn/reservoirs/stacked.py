@@ -24,24 +24,46 @@ class Drawn:
 
 
 class Stacked(Reservoir):
-    """What all reservoirs made of layers share.
+    """Layers on top of each other, each drawn from hyperparameters of its own.
 
-    A subclass names the hyperparameters of a layer, which `inter` may set anew for the layers after
-    the first, and says how one layer is checked and drawn.
+    A subclass names the hyperparameters of a layer in `LAYER_PARAMETERS`, which `inter` may set
+    anew for the layers after the first, and its parameters that are True or False in `FLAGS`. It
+    says how one layer is checked and drawn: `check_layer`, `draw_layer`. For layers that are given,
+    not drawn, it implements `check_layers` and `implied_parameters`.
     """
 
-    OF_A_LAYER: ClassVar[tuple[str, ...]]
+    LAYER_PARAMETERS: ClassVar[tuple[str, ...]]
     FLAGS: ClassVar[tuple[str, ...]]
-    units: int
-    layers: int
-    inter: Mapping[str, Any] | None
+
+    def __init__(
+        self,
+        units: int = 128,
+        *,
+        layers: int = 1,
+        inter: Mapping[str, Any] | None = None,
+        concat: bool = False,
+        dtype: Any = "float64",
+        engine: str = "auto",
+        device: Any = None,
+        n_jobs: int | None = None,
+        seed: Any = 0,
+    ) -> None:
+        self.units = units
+        self.layers = layers
+        self.inter = inter
+        self.concat = concat
+        self.dtype = dtype
+        self.engine = engine
+        self.device = device
+        self.n_jobs = n_jobs
+        self.seed = seed
 
     @abstractmethod
-    def _check_layer(self, hyper: Mapping[str, Any], prefix: str) -> None:
-        """Check the hyperparameters of one layer."""
+    def check_layer(self, hyper: Mapping[str, Any], prefix: str) -> None:
+        """Check the hyperparameters of a layer; error messages call them ``prefix + name``."""
 
     @abstractmethod
-    def _draw_layer(
+    def draw_layer(
         self,
         rng: np.random.Generator,
         width: int,
@@ -49,21 +71,22 @@ class Stacked(Reservoir):
         is_first: bool,
         hyper: Mapping[str, Any],
     ) -> Any:
-        """Draw a layer of `width` units that reads `below` features, or units."""
+        """Draw a layer of `width` units above `below` units or, the first one, features."""
 
     @staticmethod
     @abstractmethod
-    def _checked(layers: Any) -> tuple[Any, ...]:
+    def check_layers(layers: Any) -> tuple[Any, ...]:
         """Check given layers."""
 
     @staticmethod
     @abstractmethod
-    def _said_of(layers: tuple[Any, ...]) -> dict[str, Any]:
-        """Hyperparameters that given layers imply."""
+    def implied_parameters(layers: tuple[Any, ...]) -> dict[str, Any]:
+        """Parameters that given layers imply."""
 
     # -- drawing ---------------------------------------------------------------------------------
 
-    def _check_hyperparameters(self) -> None:
+    def check_hyperparameters(self) -> None:
+        """Raise an error that names the first hyperparameter with a wrong value."""
         checks.integer("units", self.units, 1)
         checks.integer("layers", self.layers, 1)
         for name in self.FLAGS:
@@ -80,24 +103,25 @@ class Stacked(Reservoir):
             self._check_given(given)
             return
         first, later = self._hyperparameters()
-        self._check_layer(first, "")
-        self._check_layer(later, "inter ")
+        self.check_layer(first, "")
+        self.check_layer(later, "inter ")
 
     def _hyperparameters(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Hyperparameters of the first layer, and of the later ones."""
-        first = {name: getattr(self, name) for name in self.OF_A_LAYER}
+        first = {name: getattr(self, name) for name in self.LAYER_PARAMETERS}
         inter = self.inter
         if inter is None:
             return first, first
         if not isinstance(inter, Mapping):
             raise checks.fail("inter", inter, "None or a dict", TypeError)
-        unknown = sorted(set(map(str, inter)) - set(self.OF_A_LAYER))
+        unknown = sorted(set(map(str, inter)) - set(self.LAYER_PARAMETERS))
         if unknown:
-            expected = "a dict with keys among " + ", ".join(self.OF_A_LAYER)
+            expected = "a dict with keys among " + ", ".join(self.LAYER_PARAMETERS)
             raise ValueError(f"inter must be {expected}, got the unknown {unknown[0]!r}")
         return first, first | dict(inter)
 
-    def _draw(self, n_features: int, rng: np.random.Generator) -> tuple[Any, ...]:
+    def draw_layers(self, n_features: int, rng: np.random.Generator) -> tuple[Any, ...]:
+        """Draw the layers one by one, or return the given ones if they fit."""
         given = self._given()
         if given is not None:
             features = given[0].n_inputs
@@ -115,7 +139,7 @@ class Stacked(Reservoir):
         drawn, below = [], n_features
         for depth, width in enumerate(widths):
             hyper = later if depth else first
-            drawn.append(self._draw_layer(rng, width, below, depth == 0, hyper))
+            drawn.append(self.draw_layer(rng, width, below, depth == 0, hyper))
             below = width
         return tuple(drawn)
 
@@ -131,10 +155,10 @@ class Stacked(Reservoir):
     @fitted_.setter
     def fitted_(self, drawn: Drawn) -> None:
         """Check layers from a file as given ones are, and derive the rest from them."""
-        layers = self._checked(drawn.layers)
+        layers = self.check_layers(drawn.layers)
         if drawn.given:
             self._given_layers = layers
-        self._check_hyperparameters()
+        self.check_hyperparameters()
         self.layers_, self.n_features_in_ = layers, layers[0].n_inputs
         if drawn.feature_names is not None:
             if np.shape(drawn.feature_names) != (self.n_features_in_,):
@@ -147,19 +171,21 @@ class Stacked(Reservoir):
     # -- from given arrays -----------------------------------------------------------------------
 
     @classmethod
-    def _from_layers(cls, layers: Sequence[Any], concat: bool, **parameters: Any) -> Self:
+    def _from_layers(
+        cls, layers: Sequence[Any], concat: bool, parameters: Mapping[str, Any]
+    ) -> Self:
         """Build a reservoir from given layers; parameters that describe a draw keep defaults."""
-        checked = cls._checked(layers)
+        checked = cls.check_layers(layers)
         widths = [layer.units for layer in checked]
         made = cls(
-            units=sum(widths) if concat else widths[-1],  # type: ignore[call-arg]
+            units=sum(widths) if concat else widths[-1],
             layers=len(checked),
             concat=concat,
-            **cls._said_of(checked),
+            **cls.implied_parameters(checked),
             **parameters,
         )
         made._given_layers = checked
-        made._check_hyperparameters()
+        made.check_hyperparameters()
         made._draw_for(checked[0].n_inputs)
         return made
 
@@ -168,7 +194,7 @@ class Stacked(Reservoir):
 
     def _check_given(self, given: tuple[Any, ...]) -> None:
         fresh = type(self)()
-        for name in (*self.OF_A_LAYER, "inter", "seed"):
+        for name in (*self.LAYER_PARAMETERS, "inter", "seed"):
             if getattr(self, name) != getattr(fresh, name):
                 raise ValueError(
                     f"{name} must be left alone in a reservoir made by from_layers, whose arrays "

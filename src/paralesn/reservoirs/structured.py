@@ -66,11 +66,12 @@ class SCR(Recurrent):
     101
     """
 
-    OF_A_LAYER = ("rho", "tau", "input_scale", "bias_scale")
+    LAYER_PARAMETERS = ("rho", "tau", "input_scale", "bias_scale")
 
     def __init__(
         self,
         units: int = 128,
+        *,
         layers: int = 1,
         rho: float = 0.9,
         tau: float = 1.0,
@@ -85,39 +86,35 @@ class SCR(Recurrent):
         n_jobs: int | None = None,
         seed: Any = 0,
     ) -> None:
-        self.units = units
-        self.layers = layers
+        super().__init__(
+            units, layers=layers, input_scale=input_scale, bias_scale=bias_scale, inter=inter,
+            concat=concat, linear=linear, dtype=dtype, engine=engine, device=device,
+            n_jobs=n_jobs, seed=seed,
+        )  # fmt: skip
         self.rho = rho
         self.tau = tau
-        self.input_scale = input_scale
-        self.bias_scale = bias_scale
-        self.inter = inter
-        self.concat = concat
-        self.linear = linear
-        self.dtype = dtype
-        self.engine = engine
-        self.device = device
-        self.n_jobs = n_jobs
-        self.seed = seed
 
-    def _check_layer(self, hyper: Mapping[str, Any], prefix: str) -> None:
+    def check_layer(self, hyper: Mapping[str, Any], prefix: str) -> None:
+        """Check the hyperparameters of a layer."""
         checks.number(f"{prefix}rho", hyper["rho"], 0.0)
         check_leak(hyper, prefix)
         check_scales(hyper, prefix)
 
-    def _draw_inputs(
+    def draw_inputs(
         self, rng: np.random.Generator, width: int, below: int, is_first: bool
     ) -> np.ndarray:
+        """Input weights before scaling."""
         shape = (width, below) if is_first else (width,)
         return np.where(rng.random(shape) < 0.5, -1.0, 1.0)
 
-    def _draw_operators(
+    def draw_operators(
         self,
         rng: np.random.Generator,
         other: np.random.Generator,
         width: int,
         hyper: Mapping[str, Any],
     ) -> tuple[Operator, Operator, float]:
+        """Draw the recurrent operator, the branch and the gain of a layer."""
         cycle = Cycle(width, float(hyper["rho"]))
         return cycle, Identity(width, 1.0 - hyper["tau"]), hyper["tau"]
 
@@ -179,11 +176,12 @@ class StructuredRC(Recurrent):
     (100000,)
     """
 
-    OF_A_LAYER = ("scale", "tau", "input_scale", "bias_scale")
+    LAYER_PARAMETERS = ("scale", "tau", "input_scale", "bias_scale")
 
     def __init__(
         self,
         units: int = 128,
+        *,
         layers: int = 1,
         scale: float = 0.9,
         tau: float = 1.0,
@@ -198,37 +196,33 @@ class StructuredRC(Recurrent):
         n_jobs: int | None = None,
         seed: Any = 0,
     ) -> None:
-        self.units = units
-        self.layers = layers
+        super().__init__(
+            units, layers=layers, input_scale=input_scale, bias_scale=bias_scale, inter=inter,
+            concat=concat, linear=linear, dtype=dtype, engine=engine, device=device,
+            n_jobs=n_jobs, seed=seed,
+        )  # fmt: skip
         self.scale = scale
         self.tau = tau
-        self.input_scale = input_scale
-        self.bias_scale = bias_scale
-        self.inter = inter
-        self.concat = concat
-        self.linear = linear
-        self.dtype = dtype
-        self.engine = engine
-        self.device = device
-        self.n_jobs = n_jobs
-        self.seed = seed
 
-    def _check_layer(self, hyper: Mapping[str, Any], prefix: str) -> None:
+    def check_layer(self, hyper: Mapping[str, Any], prefix: str) -> None:
+        """Check the hyperparameters of a layer."""
         checks.number(f"{prefix}scale", hyper["scale"], 0.0)
         check_leak(hyper, prefix)
         check_scales(hyper, prefix)
 
-    def _draw_inputs(
+    def draw_inputs(
         self, rng: np.random.Generator, width: int, below: int, is_first: bool
     ) -> np.ndarray:
+        """Input weights before scaling."""
         return rng.uniform(-1.0, 1.0, (width, below) if is_first else (width,))
 
-    def _draw_operators(
+    def draw_operators(
         self,
         rng: np.random.Generator,
         other: np.random.Generator,
         width: int,
         hyper: Mapping[str, Any],
     ) -> tuple[Operator, Operator, float]:
+        """Draw the recurrent operator, the branch and the gain of a layer."""
         matrix = draw_hadamard(rng, width, float(hyper["scale"]))
         return matrix, Identity(width, 1.0 - hyper["tau"]), hyper["tau"]

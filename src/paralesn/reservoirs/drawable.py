@@ -1,0 +1,163 @@
+"""The part of the reservoir contract that draws: parameters, input features, layers from a seed."""
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import validate_data
+
+from paralesn import checks, series
+from paralesn.engines.base import Layer, n_columns, takes_tensors
+from paralesn.engines.torch import tensors
+from paralesn.layers.state import fingerprint
+from paralesn.series import Series
+
+_ROWS = 1 << 16  # time steps checked at a time
+
+
+class Drawable(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+    """Layers drawn once, from a seed, for a number of input features.
+
+    A subclass has the parameters below and implements `check_hyperparameters`, `draw_layers` and
+    `count_parameters`; it may override `check_precision` and `parse`.
+    """
+
+    dtype: Any
+    engine: str
+    device: Any
+    n_jobs: int | None
+    seed: Any
+    concat: bool
+    mixing: bool
+    layers_: tuple[Any, ...]
+    n_parameters_: int
+    n_features_in_: int
+    fingerprint_: str
+    _plans: dict[Any, Any]
+
+    # -- what a subclass says --------------------------------------------------------------------
+
+    @abstractmethod
+    def check_hyperparameters(self) -> None:
+        """Raise an error that names the first hyperparameter with a wrong value."""
+
+    @abstractmethod
+    def draw_layers(self, n_features: int, rng: np.random.Generator) -> tuple[Layer, ...]:
+        """Draw the layers for inputs with `n_features` features."""
+
+    @abstractmethod
+    def count_parameters(self) -> int:
+        """Number of parameters of the drawn recurrence, as the paper counts them."""
+
+    def check_precision(self, dtype: np.dtype) -> None:
+        """Raise where rounding the drawn layers to `dtype` would break the reservoir."""
+
+    # -- drawing ---------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Draw the reservoir for inputs like X, of which only the number of features matters.
+
+        Parameters
+        ----------
+        X : array-like (time, features) or (batch, time, features), list of arrays, or Series
+        y : ignored
+        """
+        self.check_hyperparameters()
+        self.check_names(X, reset=True)
+        if isinstance(X, Series):  # checked when it was made
+            n_features = X.rows.shape[1]
+        else:
+            n_features = 0
+            for t0, block in series.blocks(X, block=_ROWS, numeric=self._numeric()):
+                n_features = self.parse(block, None, t0, allow_ended=True).rows.shape[1]
+        self._draw_for(n_features)
+        return self
+
+    def _draw_for(self, n_features: int) -> None:
+        self.layers_ = self.draw_layers(n_features, checks.generator(self.seed))
+        self.n_features_in_ = n_features
+        self._settle()
+
+    def _settle(self) -> None:
+        """Derive what follows from the layers."""
+        self.n_parameters_ = self.count_parameters()
+        self.fingerprint_ = fingerprint(self.layers_)
+        self._plans = {}
+
+    def _ensure_drawn(self, n_features: int) -> None:
+        if not hasattr(self, "layers_"):
+            self.check_hyperparameters()
+            self._draw_for(n_features)
+
+    @property
+    def n_features_out_(self) -> int:
+        """Columns of the states, for the present values of `concat` and `mixing`."""
+        return n_columns(self.layers_, self.concat, self.mixing)
+
+    @property
+    def _n_features_out(self) -> int:
+        """The same, by the name scikit-learn's mixin looks for."""
+        return self.n_features_out_
+
+    @property
+    def real_dtype(self) -> np.dtype:
+        """Floating-point type of inputs and of mixed states."""
+        name = checks.dtype_name(self.dtype)
+        return np.dtype(checks.choice("dtype", name, ("float32", "float64")))
+
+    # -- input -----------------------------------------------------------------------------------
+
+    def check_names(self, X: Any, reset: bool) -> None:
+        """Compare the column names of a table with those of `fit`; `reset` learns them."""
+        if hasattr(X, "columns"):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        elif reset and hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def read(self, X: Any, first_step: int = 0, allow_ended: bool = False) -> Series:
+        """Parse and check X once, for any number of calls that take a Series.
+
+        Parameters
+        ----------
+        X : as in `run`
+            A reservoir that was never fitted is drawn for the number of features of X.
+        first_step : int
+            Number of the first time step, for error messages.
+        allow_ended : bool
+            Whether series of a collection may be empty, as in a block after their end.
+        """
+        data = self.parse(X, getattr(self, "n_features_in_", None), first_step, allow_ended)
+        self._ensure_drawn(data.rows.shape[1])
+        return data
+
+    def parse(
+        self, X: Any, n_features: int | None, first_step: int = 0, allow_ended: bool = False
+    ) -> Series:
+        """X as a Series of this reservoir's precision with `n_features` features, if given.
+
+        A Series was checked before; a subclass with an input of its own kind overrides this.
+        """
+        if isinstance(X, Series):
+            return X.require(self.real_dtype, n_features, type(self).__name__)
+        call = (self.real_dtype, n_features, type(self).__name__, "X", first_step, allow_ended)
+        if takes_tensors(self.engine) and tensors.are_tensors(X):
+            return tensors.read(X, *call, device=self.device)
+        return series.read(X, *call)
+
+    def _numeric(self) -> Any:
+        """What makes arrays of input that is cut before it is parsed."""
+        return tensors.tensor_or_numeric if takes_tensors(self.engine) else series.numeric
+
+    # -- scikit-learn ----------------------------------------------------------------------------
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = [checks.dtype_name(self.dtype)]
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if "_plans" in state:
+            state["_plans"] = {}  # compiled kernels do not travel
+        return state
