@@ -1,7 +1,6 @@
 """The package as a user meets it: import, command line, wheel."""
 
 import os
-import re
 import subprocess
 import sys
 import zipfile
@@ -50,34 +49,6 @@ def test_import_is_light():
 
 def test_public_names_exist():
     assert all(hasattr(pe, name) for name in pe.__all__)
-
-
-def test_the_examples_of_the_readme_run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    example = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[0]
-    names = {}
-    exec(example, names)
-    y = names["y"]
-    assert np.abs(names["values"] - y[1600:1650]).max() < 0.01
-    assert np.abs(names["ahead"] - y[1501:]).max() < 1e-4
-    assert names["model"].score(names["X"][40:], ["slow", "fast"] * 10) == 1
-    assert os.listdir(tmp_path) == ["model.safetensors"]
-
-
-@pytest.mark.slow
-def test_the_other_examples_of_the_readme_run(tmp_path, monkeypatch):
-    pytest.importorskip("matplotlib")
-    pytest.importorskip("torch")
-    monkeypatch.chdir(tmp_path)
-    examples = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    x = np.sin(np.arange(300.0)[:, None] / 9)
-    names = {"pe": pe, "X": x, "more": x, "source": iter([x]), "x": x[0]}
-    for example in examples[1:]:
-        exec(example, names)
-    assert names["last"].shape == (256,)
-    raw, _ = names["same"].reservoir.run(x)
-    assert raw.shape == (300, 2 * 128)
-    assert {path.name for path in tmp_path.iterdir()} == {"forgetting.png", "spectrum.png"}
 
 
 def test_the_documented_longest_kernel_is_the_engines():
