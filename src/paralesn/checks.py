@@ -81,11 +81,26 @@ def flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def optional_flag(name: str, value: Any) -> bool | None:
+    """True, False or None."""
+    if value is not None and not isinstance(value, (bool, np.bool_)):
+        raise fail(name, value, "True, False or None", TypeError)
+    return None if value is None else bool(value)
+
+
 def choice(name: str, value: Any, options: Iterable[str]) -> str:
-    """One of some names."""
+    """One of several names."""
     names = list(options)
     if not isinstance(value, str) or value not in names:
         raise fail(name, value, "one of " + ", ".join(map(repr, names)))
+    return value
+
+
+def optional_choice(name: str, value: Any, options: Iterable[str]) -> str | None:
+    """One of several names, or None."""
+    names = list(options)
+    if value is not None and (not isinstance(value, str) or value not in names):
+        raise fail(name, value, ", ".join(map(repr, names)) + " or None")
     return value
 
 

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from paralesn.readouts import mlp_training as training
+from paralesn.readouts import mlp_network, training_rows
 from paralesn.readouts.mlp import MLP
 
 torch = pytest.importorskip("torch")
@@ -115,8 +115,8 @@ def test_numpy_predicts_what_the_network_of_torch_does(dtype, rng):
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_gradients_are_those_of_autograd(task, rng):
-    drawn = training._initial((6, 9, 4), rng)
-    network = training.Network(drawn, torch.device("cpu"))
+    drawn = mlp_network.draw_weights((6, 9, 4), rng)
+    network = mlp_network.Network(drawn, torch.device("cpu"))
     x = torch.from_numpy(rng.normal(size=(20, 6)).astype(np.float32))
     w = torch.from_numpy(rng.uniform(0, 2, (20, 1)).astype(np.float32))
     if task == "classification":
@@ -137,8 +137,8 @@ def test_gradients_are_those_of_autograd(task, rng):
 
 def test_steps_are_those_of_adam(rng):
     """Against Kingma and Ba's algorithm in float64, and against torch.optim."""
-    network = training.Network(training._initial((6, 9, 4), rng), torch.device("cpu"))
-    adam = training.Adam(network, 0.01, 0.1)
+    network = mlp_network.Network(mlp_network.draw_weights((6, 9, 4), rng), torch.device("cpu"))
+    adam = mlp_network.Adam(network, 0.01, 0.1)
     leaf = network.flat.clone().requires_grad_()
     theirs = torch.optim.Adam([leaf], lr=0.01, weight_decay=0.1)
     theta = network.flat.numpy().astype(float)
@@ -162,7 +162,10 @@ def test_a_whole_fit_in_numpy(rng):
     model = MLP(7, epochs=3, learning_rate=0.01, batch_size=50, validation_fraction=0).fit(X, y)
     seeded = np.random.default_rng(0)
     seeded.integers(2**63)  # for the split
-    w = [part.astype(np.float32).astype(float) for part in training._initial((3, 7, 1), seeded)]
+    w = [
+        part.astype(np.float32).astype(float)
+        for part in mlp_network.draw_weights((3, 7, 1), seeded)
+    ]
     z, target = (X - X.mean(0)) / X.std(0), (y - y.mean()) / y.std()
     m, v, losses = [0.0] * 4, [0.0] * 4, []
     for t in range(1, 4):
@@ -181,7 +184,7 @@ def test_a_whole_fit_in_numpy(rng):
 
 
 def test_dropout_leaves_units_out_at_random_and_keeps_the_mean(rng):
-    network = training.Network(training._initial((3, 400, 1), rng), torch.device("cpu"))
+    network = mlp_network.Network(mlp_network.draw_weights((3, 400, 1), rng), torch.device("cpu"))
     network.weights[0].zero_()
     network.weights[1].fill_(1.0)
     network.weights[2].fill_(1.0)
@@ -199,11 +202,11 @@ def test_dropout_leaves_units_out_at_random_and_keeps_the_mean(rng):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_moments_are_numpys(dtype, rng, monkeypatch):
-    monkeypatch.setattr(training, "_ENTRIES", 100)  # several blocks
+    monkeypatch.setattr(training_rows, "_ENTRIES", 100)  # several blocks
     X = (rng.normal(size=(500, 6)) * np.logspace(-3, 3, 6) + 7).astype(dtype)
     X[:, 2] = 0.1
     rows, weight = np.sort(rng.permutation(500)[:300]), rng.integers(1, 4, 500).astype(float)
-    mean, scale = training.moments(X, rows, weight, "X")
+    mean, scale = training_rows.moments(X, rows, weight, "X")
     repeated = np.repeat(X[rows], weight[rows].astype(int), axis=0).astype(float)
     exact = repeated.mean(0).astype(dtype), repeated.std(0).astype(dtype)
     np.testing.assert_allclose(mean, exact[0], rtol=1e-12)
@@ -250,7 +253,7 @@ def test_too_few_rows_to_hold_any_out(rows, rng):
 def test_rows_held_out_are_a_like_share_of_every_class(rng):
     codes = np.repeat([0, 1, 2, 3, 4], [500, 90, 13, 2, 1])
     codes = rng.permutation(codes)
-    train, held = training.hold_out(codes, 0.1, rng)
+    train, held = training_rows.hold_out(codes, 0.1, rng)
     assert sorted([*train, *held]) == list(range(606))
     counts = np.bincount(codes[held], minlength=5)
     assert abs(counts[0] - 50) <= 1
@@ -258,7 +261,7 @@ def test_rows_held_out_are_a_like_share_of_every_class(rng):
     assert 1 <= counts[2] <= 2
     assert counts[4] == 0
     assert set(codes[train]) == set(range(5))
-    other = training.hold_out(codes, 0.1, rng)[1]
+    other = training_rows.hold_out(codes, 0.1, rng)[1]
     assert set(other.tolist()) != set(held.tolist())
 
 
@@ -342,7 +345,7 @@ def test_predictions_in_blocks(blobs, monkeypatch):
     X, y = blobs
     model = quick().fit(X, y)
     whole = model.predict_proba(X)
-    monkeypatch.setattr(training, "_ENTRIES", 200)
+    monkeypatch.setattr(training_rows, "_ENTRIES", 200)
     np.testing.assert_allclose(model.predict_proba(X), whole, rtol=1e-12)
 
 

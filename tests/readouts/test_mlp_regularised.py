@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from paralesn.readouts import mlp_training
+from paralesn.readouts import mlp_network
 from paralesn.readouts.mlp import MLP
 
 torch = pytest.importorskip("torch")
@@ -19,7 +19,7 @@ def same_weights(one, other):
 
 def test_input_dropout_leaves_states_out_at_random_and_keeps_the_mean(rng):
     x = torch.ones(500, 40)
-    mlp_training._drop(x, 0.25, torch.Generator().manual_seed(0))
+    mlp_network.drop(x, 0.25, torch.Generator().manual_seed(0))
     assert x.unique().tolist() == [0.0, pytest.approx(4 / 3)]
     assert float(x.mean()) == pytest.approx(1.0, rel=0.02)
     X, y = rng.normal(size=(100, 3)), rng.normal(size=100)
@@ -28,7 +28,7 @@ def test_input_dropout_leaves_states_out_at_random_and_keeps_the_mean(rng):
 
 
 def test_label_smoothing_is_that_of_torch(rng):
-    network = mlp_training.Network(mlp_training._initial((3, 8, 4), rng), torch.device("cpu"))
+    network = mlp_network.Network(mlp_network.draw_weights((3, 8, 4), rng), torch.device("cpu"))
     x, t, one = torch.randn(20, 3), torch.arange(20) % 4, torch.ones(20, 1)
     loss = network.backward(x, t, one, 0.0, None, 0.2)
     leaves = [part.clone().requires_grad_() for part in network.weights]
@@ -42,9 +42,9 @@ def test_label_smoothing_is_that_of_torch(rng):
 
 def test_cosine_schedule_is_that_of_torch(rng, monkeypatch):
     shares = []
-    step = mlp_training.Adam.step
+    step = mlp_network.Adam.step
     monkeypatch.setattr(
-        mlp_training.Adam, "step", lambda self, share=1.0: (shares.append(share), step(self, share))
+        mlp_network.Adam, "step", lambda self, share=1.0: (shares.append(share), step(self, share))
     )
     X, y = rng.normal(size=(70, 3)), rng.normal(size=70)
     quick(schedule="cosine", validation_fraction=0.0).fit(X, y)  # 5 epochs of 3 batches

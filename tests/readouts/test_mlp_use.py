@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from paralesn.readouts import mlp_training
+from paralesn.readouts import mlp_network
 from paralesn.readouts.mlp import MLP
 
 torch = pytest.importorskip("torch")
@@ -118,16 +119,16 @@ def test_numbers_are_no_classes(y):
         ({"epochs": 0}, ValueError, "epochs must be a whole number of at least 1, got 0"),
         ({"patience": None}, TypeError, "patience must be a whole number"),
         ({"task": "ranking"}, ValueError, "task must be 'classification', 'regression' or None, got 'ranking'"),
-        ({"learning_rate": 0}, ValueError, r"learning_rate must be a number in \(0, 1e\+30\), got 0"),
-        ({"learning_rate": np.inf}, ValueError, "learning_rate must be a number in"),
-        ({"learning_rate": "fast"}, TypeError, "learning_rate must be a number in .*, got 'fast'"),
-        ({"weight_decay": -1.0}, ValueError, r"weight_decay must be a number in \[0, 1e\+30\), got -1.0"),
-        ({"dropout": 1.0}, ValueError, r"dropout must be a number in \[0, 1\), got 1.0"),
-        ({"input_dropout": 1.0}, ValueError, r"input_dropout must be a number in \[0, 1\), got 1.0"),
-        ({"label_smoothing": -0.1}, ValueError, "label_smoothing must be a number"),
+        ({"learning_rate": 0}, ValueError, r"learning_rate must be a finite number in \(0, 1e\+30\), got 0"),
+        ({"learning_rate": np.inf}, ValueError, "learning_rate must be a finite number in"),
+        ({"learning_rate": "fast"}, TypeError, "learning_rate must be a finite number in .*, got 'fast'"),
+        ({"weight_decay": -1.0}, ValueError, r"weight_decay must be a finite number in \[0, 1e\+30\), got -1.0"),
+        ({"dropout": 1.0}, ValueError, r"dropout must be a finite number in \[0, 1\), got 1.0"),
+        ({"input_dropout": 1.0}, ValueError, r"input_dropout must be a finite number in \[0, 1\), got 1.0"),
+        ({"label_smoothing": -0.1}, ValueError, "label_smoothing must be a finite number"),
         ({"schedule": "linear"}, ValueError, "schedule must be 'cosine' or None, got 'linear'"),
-        ({"dropout": np.nan}, ValueError, "dropout must be a number"),
-        ({"validation_fraction": 1}, ValueError, r"validation_fraction must be a number in \[0, 1\), got 1"),
+        ({"dropout": np.nan}, ValueError, "dropout must be a finite number"),
+        ({"validation_fraction": 1}, ValueError, r"validation_fraction must be a finite number in \[0, 1\), got 1"),
         ({"seed": -1}, ValueError, "seed must be a whole number of at least 0, None or a numpy.random.Generator, got -1"),
         ({"seed": "x"}, TypeError, "seed must be a whole number"),
         ({"device": 0}, TypeError, "device must be None or a string, got 0"),
@@ -149,7 +150,7 @@ def test_an_interrupted_fit_leaves_everything_as_it_was(blobs, monkeypatch):
     X, y = blobs
     fresh, model = quick(), quick().fit(X, y)
     before, threads = model.predict_proba(X), torch.get_num_threads()
-    monkeypatch.setattr(mlp_training.Adam, "step", interrupt)
+    monkeypatch.setattr(mlp_network.Adam, "step", interrupt)
     for readout in (fresh, model):
         with pytest.raises(KeyboardInterrupt):
             readout.fit(X[:, :2], y.astype(float))
@@ -191,53 +192,46 @@ def test_missing_torch_is_said(monkeypatch):
         MLP().fit(X_OK, Y_OK)
 
 
-def learnt(model):
-    return {name: getattr(model, name) for name in MLP.LEARNT if hasattr(model, name)}
-
-
-def test_learnt_is_all_that_was_learnt():
+def test_the_fitted_state_is_all_that_was_learnt():
     for y in (Y_OK, X_OK, X_OK[:, 0]):
         model = quick().fit(X_OK, y)
-        assert vars(model).keys() == {*quick().get_params(), *learnt(model)}
+        assert vars(model).keys() == {*quick().get_params(), "fitted_"}
         copy = quick()
-        vars(copy).update(learnt(model))
-        copy._check_learnt()
+        copy.fitted_ = model.fitted_
+        copy.fitted_.check(copy)
         np.testing.assert_array_equal(copy.predict(X_OK), model.predict(X_OK))
 
 
 @pytest.mark.parametrize("y", [Y_OK, X_OK])
-def test_learnt_parts_that_do_not_fit_together_are_refused(y):
+def test_fitted_states_that_do_not_fit_together_are_refused(y):
     model = quick().fit(X_OK, y)
     w1, b1, w2, b2 = model.weights_
     wrong = [
-        {"weights_": (w1, b1, w2)},
-        {"weights_": (w1[:1], b1, w2, b2)},
-        {"weights_": (w1, b1[:, None], w2, b2)},
-        {"weights_": (w1, b1, w2[:, :1], b2[:1])},
-        {"weights_": (w1.astype(float), b1, w2, b2)},
-        {"weights_": (w1 * np.float32(np.nan), b1, w2, b2)},
-        {"weights_": 3},
-        {"mean_": model.mean_[:1]},
-        {"scale_": model.scale_.tolist()},
-        {"n_features_in_": "2"},
-        {"n_features_in_": 3},
-        {"n_parameters_": 1},
-        {"hidden": 17},
-        {"loss_curve_": []},
-        {"loss_curve_": ["0.1"] * 5},
-        {"validation_curve_": [0.5]},
-        {"best_epoch_": 9},
-        {"n_iter_": 2.0},
+        {"weights": (w1, b1, w2)},
+        {"weights": (w1[:1], b1, w2, b2)},
+        {"weights": (w1, b1[:, None], w2, b2)},
+        {"weights": (w1, b1, w2[:, :1], b2[:1])},
+        {"weights": (w1.astype(float), b1, w2, b2)},
+        {"weights": (w1 * np.float32(np.nan), b1, w2, b2)},
+        {"weights": 3},
+        {"mean": model.mean_[:1]},
+        {"scale": model.scale_.tolist()},
+        {"feature_names": np.array(["a", "b", "c"], object)},
+        {"loss_curve": ()},
+        {"loss_curve": ("0.1",) * 5},
+        {"validation_curve": (0.5,)},
+        {"best_epoch": 9},
+        {"best_epoch": 2.0},
     ]
     if y is Y_OK:
-        wrong += [{"classes_": np.array([1])}, {"classes_": np.array([[0, 1]])}]
+        wrong += [{"classes": np.array([1])}, {"classes": np.array([[0, 1]])}]
     else:
-        wrong += [{"_flat": True}, {"_flat": 0}, {"target_mean_": np.ones(3)}, {"target_scale_": 1}]
+        wrong += [{"flat": True}, {"flat": 0}, {"target_mean": np.ones(3)}, {"target_scale": 1}]
     for change in wrong:
-        copy = quick()
-        vars(copy).update(learnt(model) | change)
         with pytest.raises((ValueError, TypeError)):
-            copy._check_learnt()
+            replace(model.fitted_, **change).check(model)
+    with pytest.raises(ValueError, match="do not fit together"):
+        model.fitted_.check(quick(hidden=17))
 
 
 def test_progress_is_shown_when_asked_for(capsys, monkeypatch):

@@ -1,6 +1,7 @@
 """Inputs of the readouts, checked: states, targets, and what a fitted readout knows of both."""
 
-from typing import Any
+from copy import copy
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import _get_feature_names, check_array, validate_data
@@ -27,6 +28,13 @@ class FittedFeatures:
         return np.asarray(names)
 
 
+class Features(NamedTuple):
+    """Number and names of features, before there is a fitted state."""
+
+    n_features: int
+    feature_names: np.ndarray | None
+
+
 def first_states(model: Any, X: Any, **options: Any) -> tuple[np.ndarray, np.ndarray | None]:
     """States (n, features) to fit `model` to, and the names of their features."""
     names = _get_feature_names(X)
@@ -36,6 +44,13 @@ def first_states(model: Any, X: Any, **options: Any) -> tuple[np.ndarray, np.nda
 def further_states(model: Any, X: Any, **options: Any) -> np.ndarray:
     """States (n, features) with the features that the fitted `model` knows."""
     return np.asarray(validate_data(model, X, reset=False, dtype=FLOATS, **options))
+
+
+def states_with(model: Any, features: Features, X: Any, **options: Any) -> np.ndarray:
+    """States (n, features) with the features that `model` is being fitted to."""
+    probe = copy(model)
+    probe.fitted_ = features
+    return further_states(probe, X, **options)
 
 
 def numeric_targets(y: Any, rows: int | None = None, *, allow_nan: bool = False) -> np.ndarray:

@@ -22,7 +22,7 @@ from paralesn.paper import records
 from paralesn.paper.catalogue import read
 from paralesn.paper.records import Record
 from paralesn.readouts.mlp import MLP
-from paralesn.readouts.mlp_training import require_torch
+from paralesn.readouts.mlp_network import require_torch
 from paralesn.reservoirs.paralesn import ParalESN
 
 TASKS = ("smnist", "psmnist")

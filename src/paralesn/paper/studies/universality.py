@@ -35,7 +35,7 @@ from scipy.signal import lfilter
 
 from paralesn.files import machine, require, save_figure, save_json, versions
 from paralesn.readouts.mlp import MLP
-from paralesn.readouts.mlp_training import require_torch
+from paralesn.readouts.mlp_network import require_torch
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.paralesn import ParalESN
 
