@@ -10,7 +10,9 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from paralesn.cli.shared import Json, app, console_for, folder, print_json, say, wide
+from paralesn.cli.application import app
+from paralesn.cli.console import console_for, print_json, say, wide
+from paralesn.cli.options import Json, folder
 
 if TYPE_CHECKING:
     from paralesn.paper.reproduce import Absent, Reproduction, Wanted

@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
-from paralesn.cli.shared import Json, app, failing, folder, picture, print_json, say, stderr
+from paralesn.cli.application import app, exit_on_error
+from paralesn.cli.console import picture, print_json, say, stderr
+from paralesn.cli.options import Json, folder
 
 # The command that makes the records of a section, by the section's key.
 _COMMANDS = {
@@ -45,7 +47,7 @@ def report(
     from paralesn.report.sections.compare import scores_of
 
     folder(out)
-    with failing():
+    with exit_on_error():
         try:
             findings = build.findings(stored.load(records))
         except stored.NoRecordsError as error:

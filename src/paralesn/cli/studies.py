@@ -9,17 +9,9 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from paralesn.cli.shared import (
-    Json,
-    app,
-    console_for,
-    folder,
-    picture,
-    print_json,
-    say,
-    stderr,
-    wide,
-)
+from paralesn.cli.application import app
+from paralesn.cli.console import console_for, picture, print_json, say, stderr, wide
+from paralesn.cli.options import Json, folder
 
 
 @app.command()
