@@ -69,7 +69,7 @@ def test_a_run_is_the_classifier_as_it_comes(folder):
 def test_rivals_are_counted_where_they_have_a_figure():
     def row(name, mean, **published):
         fixed = ("accuracy", mean, 0.0, 1, 1.0, {"accuracy": mean}, "", None)
-        return Cell("ucr", ucr._task(name), Row(ucr.MODEL), *fixed, rivals=published)
+        return Cell("ucr", PROTOCOL.task(name), Row(ucr.MODEL), *fixed, rivals=published)
 
     results = [
         row("a", 0.9, Hydra=0.8, HC2=0.95),

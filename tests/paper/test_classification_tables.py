@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from paralesn import datasets
 from paralesn.cli import app
 from paralesn.paper import (
+    bayesian,
     catalogue,
     configurations,
     energy,
@@ -19,7 +20,6 @@ from paralesn.paper import (
     reproduce,
     results,
     runs,
-    search,
     selection,
     spaces,
 )
@@ -239,11 +239,11 @@ def test_the_pooled_model_reads_statistics_over_time(small):
 
 def test_search_maximises_validation_accuracy(small, tmp_path):
     pytest.importorskip("optuna")
-    search.work("forda", "ParalESN", "extended", str(tmp_path), Budget(4))
-    found = search.tuned("forda", "ParalESN", "extended", str(tmp_path))
+    bayesian.work("forda", "ParalESN", "extended", str(tmp_path), Budget(4))
+    found = bayesian.tuned("forda", "ParalESN", "extended", str(tmp_path))
     assert found.trials == 4
     assert 0.5 < found.validation <= 1
-    study = search.open_study("forda", "ParalESN", "extended", str(tmp_path))
+    study = bayesian.open_study("forda", "ParalESN", "extended", str(tmp_path))
     best = [trial.value for trial in study.trials if trial.value is not None]
     assert min(best) < -0.5  # a loss
     configurations.write(tmp_path / "found.toml", [found])

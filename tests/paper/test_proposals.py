@@ -5,13 +5,13 @@ import pytest
 
 optuna = pytest.importorskip("optuna")
 
-from paralesn.paper import configurations as tuned  # noqa: E402
 from paralesn.paper import (  # noqa: E402
+    bayesian,
     proposals,
     protocols,
-    search,
     spaces,
 )
+from paralesn.paper import configurations as tuned  # noqa: E402
 from paralesn.paper.catalogue import models  # noqa: E402
 from paralesn.paper.search import Budget  # noqa: E402
 
@@ -67,10 +67,10 @@ def test_the_best_that_differ_in_their_eigenvalues_are_stacked():
 
 
 def test_a_deep_study_begins_with_the_stacked_shallow_one(monkeypatch, tmp_path):
-    monkeypatch.setattr(search, "losses", lambda *_: _[2]["tau"] + np.array(_[3]))
-    search.work("narma10", "ESN", "paper", str(tmp_path), Budget(8))
-    search.work("narma10", "ESN (deep)", "paper", str(tmp_path), Budget(3))
-    study = search.open_study("narma10", "ESN (deep)", "paper", str(tmp_path))
+    monkeypatch.setattr(bayesian, "losses", lambda *_: _[2]["tau"] + np.array(_[3]))
+    bayesian.work("narma10", "ESN", "paper", str(tmp_path), Budget(8))
+    bayesian.work("narma10", "ESN (deep)", "paper", str(tmp_path), Budget(3))
+    study = bayesian.open_study("narma10", "ESN (deep)", "paper", str(tmp_path))
     for trial in study.trials[:3]:
         layer = {
             n: v
@@ -82,24 +82,24 @@ def test_a_deep_study_begins_with_the_stacked_shallow_one(monkeypatch, tmp_path)
 
 def test_the_extended_space_begins_with_the_papers_best(monkeypatch, tmp_path):
     monkeypatch.setattr(
-        search, "losses", lambda *_: np.full(len(_[3]), 1.0) + _[2].get("tau", 0) + np.array(_[3])
+        bayesian, "losses", lambda *_: np.full(len(_[3]), 1.0) + _[2].get("tau", 0) + np.array(_[3])
     )
-    search.work("narma10", "ESN", "paper", str(tmp_path), Budget(8))
-    best = search.tuned("narma10", "ESN", "paper", str(tmp_path)).configuration
-    search.work("narma10", "ESN", "extended", str(tmp_path), Budget(2))
-    first = search.open_study("narma10", "ESN", "extended", str(tmp_path)).trials[0]
+    bayesian.work("narma10", "ESN", "paper", str(tmp_path), Budget(8))
+    best = bayesian.tuned("narma10", "ESN", "paper", str(tmp_path)).configuration
+    bayesian.work("narma10", "ESN", "extended", str(tmp_path), Budget(2))
+    first = bayesian.open_study("narma10", "ESN", "extended", str(tmp_path)).trials[0]
     assert first.params == spaces.hyperparameters(best, models()["ESN"], "extended")
-    search.work("narma10", "ESN", "extended", str(tmp_path), Budget(4))
-    trials = search.open_study("narma10", "ESN", "extended", str(tmp_path)).trials
+    bayesian.work("narma10", "ESN", "extended", str(tmp_path), Budget(4))
+    trials = bayesian.open_study("narma10", "ESN", "extended", str(tmp_path)).trials
     assert sum(one.params == first.params for one in trials) == 1  # begun once
 
 
 def test_a_study_begins_with_what_was_good_for_other_tasks(monkeypatch, tmp_path):
-    monkeypatch.setattr(search, "losses", lambda *_: _[2]["tau"] + np.array(_[3]))
-    search.work("mg", "ESN", "paper", str(tmp_path), Budget(8))
-    best = search.tuned("mg", "ESN", "paper", str(tmp_path)).configuration
-    search.work("narma10", "ESN", "paper", str(tmp_path), Budget(1))
-    study = search.open_study("narma10", "ESN", "paper", str(tmp_path))
+    monkeypatch.setattr(bayesian, "losses", lambda *_: _[2]["tau"] + np.array(_[3]))
+    bayesian.work("mg", "ESN", "paper", str(tmp_path), Budget(8))
+    best = bayesian.tuned("mg", "ESN", "paper", str(tmp_path)).configuration
+    bayesian.work("narma10", "ESN", "paper", str(tmp_path), Budget(1))
+    study = bayesian.open_study("narma10", "ESN", "paper", str(tmp_path))
     assert study.trials[0].user_attrs["configuration"] == best
 
 
@@ -110,12 +110,12 @@ def test_finals_are_not_repeated_when_a_study_goes_on(monkeypatch, tmp_path):
         seen.append(seed)
         return configuration["tau"] + np.array(penalties)
 
-    monkeypatch.setattr(search, "losses", losses)
-    monkeypatch.setattr(search.proposals, "neighbour", lambda *_: None)
-    search.work("mg", "ESN", "paper", str(tmp_path), Budget(60))
+    monkeypatch.setattr(bayesian, "losses", losses)
+    monkeypatch.setattr(bayesian.proposals, "neighbour", lambda *_: None)
+    bayesian.work("mg", "ESN", "paper", str(tmp_path), Budget(60))
     judged = seen.count(1008)
     assert judged == protocols.of_kind("regression").judging.finalists
-    search.work("mg", "ESN", "paper", str(tmp_path), Budget(61))
+    bayesian.work("mg", "ESN", "paper", str(tmp_path), Budget(61))
     assert seen.count(1008) <= judged + 1
 
 

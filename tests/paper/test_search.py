@@ -12,7 +12,7 @@ import pytest
 
 optuna = pytest.importorskip("optuna")
 
-from paralesn.paper import search  # noqa: E402
+from paralesn.paper import bayesian, search  # noqa: E402
 from paralesn.paper.protocols import regression  # noqa: E402
 from paralesn.paper.search import Budget  # noqa: E402
 from paralesn.paper.studies import sensitivity  # noqa: E402
@@ -29,13 +29,13 @@ def easy(monkeypatch):
         seen.append((configuration, seed))
         return abs(configuration["rho"] - 0.5) + 0.01 * configuration["tau"] + np.array(penalties)
 
-    monkeypatch.setattr(search, "losses", losses)
+    monkeypatch.setattr(bayesian, "losses", losses)
     return seen
 
 
 def test_the_best_on_validation_is_chosen(easy, tmp_path):
-    search.work(*STUDY, str(tmp_path), Budget(60))
-    found = search.tuned(*STUDY, str(tmp_path))
+    bayesian.work(*STUDY, str(tmp_path), Budget(60))
+    found = bayesian.tuned(*STUDY, str(tmp_path))
     assert (found.configuration["rho"], found.configuration["tau"], found.alpha) == (0.5, 0.1, 0.0)
     assert found.validation == pytest.approx(0.001)
     assert found.trials == 60
@@ -43,7 +43,7 @@ def test_the_best_on_validation_is_chosen(easy, tmp_path):
 
 
 def test_a_configuration_drawn_twice_is_evaluated_once(easy, tmp_path):
-    search.work(*STUDY, str(tmp_path), Budget(80))
+    bayesian.work(*STUDY, str(tmp_path), Budget(80))
     first = [tuple(sorted(c.items())) for c, seed in easy if seed == 1002]
     finalists = [tuple(sorted(c.items())) for c, seed in easy if seed == 1008]
     searched = list(first)
@@ -53,25 +53,25 @@ def test_a_configuration_drawn_twice_is_evaluated_once(easy, tmp_path):
 
 
 def test_most_configurations_are_given_up_early(easy, tmp_path):
-    search.work(*STUDY, str(tmp_path), Budget(60))
-    study = search.open_study(*STUDY, str(tmp_path))
+    bayesian.work(*STUDY, str(tmp_path), Budget(60))
+    study = bayesian.open_study(*STUDY, str(tmp_path))
     pruned = study.get_trials(states=(optuna.trial.TrialState.PRUNED,))
     assert 5 < len(pruned) < 55
 
 
 def test_a_study_goes_on_where_it_stands(easy, tmp_path):
-    search.work(*STUDY, str(tmp_path), Budget(10))
+    bayesian.work(*STUDY, str(tmp_path), Budget(10))
     count = len(easy)
-    search.work(*STUDY, str(tmp_path), Budget(10))
+    bayesian.work(*STUDY, str(tmp_path), Budget(10))
     assert len(easy) == count  # done is done
-    search.work(*STUDY, str(tmp_path), Budget(15))
-    assert search.finished(search.open_study(*STUDY, str(tmp_path))) == 15
-    assert search.tuned(*STUDY, str(tmp_path)).trials == 15
+    bayesian.work(*STUDY, str(tmp_path), Budget(15))
+    assert bayesian.finished(bayesian.open_study(*STUDY, str(tmp_path))) == 15
+    assert bayesian.tuned(*STUDY, str(tmp_path)).trials == 15
 
 
 def test_time_is_a_budget_too(easy, tmp_path):
-    search.work(*STUDY, str(tmp_path), Budget(10_000, seconds=1.0))
-    assert 1 <= search.finished(search.open_study(*STUDY, str(tmp_path))) < 10_000
+    bayesian.work(*STUDY, str(tmp_path), Budget(10_000, seconds=1.0))
+    assert 1 <= bayesian.finished(bayesian.open_study(*STUDY, str(tmp_path))) < 10_000
 
 
 def test_what_cannot_be_computed_is_hopeless(monkeypatch):
@@ -79,7 +79,7 @@ def test_what_cannot_be_computed_is_hopeless(monkeypatch):
         raise ValueError("states overflow")
 
     monkeypatch.setattr(regression, "validate", fail)
-    found = search.losses("narma10", "ESN", {"rho": 0.5}, (0.0, 1.0), 0)
+    found = bayesian.losses("narma10", "ESN", {"rho": 0.5}, (0.0, 1.0), 0)
     assert (found == found[0]).all()
     assert found[0] > 1e9
 
@@ -87,14 +87,14 @@ def test_what_cannot_be_computed_is_hopeless(monkeypatch):
 PROGRAM = """
 import sys, time
 import numpy as np
-from paralesn.paper import search  # noqa: E402
+from paralesn.paper import bayesian, search  # noqa: E402
 def losses(task, model, configuration, penalties, seed):
     time.sleep(0.05)
     with open(sys.argv[2], "a") as file:
         file.write(f"{sorted(configuration.items())} {seed}\\n")
     return abs(configuration["rho"] - 0.5) + np.array(penalties)
-search.losses = losses
-search.work("narma10", "ESN", "paper", sys.argv[1], search.Budget(25))
+bayesian.losses = losses
+bayesian.work("narma10", "ESN", "paper", sys.argv[1], search.Budget(25))
 """
 
 
@@ -110,7 +110,7 @@ def test_a_killed_search_loses_and_repeats_nothing(tmp_path):
             break
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    study = search.open_study(*STUDY, str(tmp_path / "studies"))
+    study = bayesian.open_study(*STUDY, str(tmp_path / "studies"))
     before = {
         trial.number: (trial.params, trial.value)
         for trial in study.get_trials()
@@ -118,11 +118,11 @@ def test_a_killed_search_loses_and_repeats_nothing(tmp_path):
     }
     assert 1 <= len(before) < 25
     subprocess.run(command, check=True)
-    study = search.open_study(*STUDY, str(tmp_path / "studies"))
+    study = bayesian.open_study(*STUDY, str(tmp_path / "studies"))
     after = {trial.number: (trial.params, trial.value) for trial in study.get_trials()}
     assert all(after[number] == found for number, found in before.items())
-    assert search.finished(study) == 25
-    assert search.tuned(*STUDY, str(tmp_path / "studies")).configuration["rho"] == 0.5
+    assert bayesian.finished(study) == 25
+    assert bayesian.tuned(*STUDY, str(tmp_path / "studies")).configuration["rho"] == 0.5
 
 
 @pytest.mark.slow
@@ -133,11 +133,11 @@ def test_processes_share_the_work(tmp_path):
     search.search(studies, str(tmp_path), Budget(6), jobs=2, progress=done.append)
     assert sorted(done) == sorted(studies)
     for study in studies:
-        assert 0 < search.tuned(*study, str(tmp_path)).validation < 1.5
+        assert 0 < bayesian.tuned(*study, str(tmp_path)).validation < 1.5
 
 
 def test_sensitivity_ranks_what_matters(easy, tmp_path):
-    search.work(*STUDY, str(tmp_path), Budget(60))
+    bayesian.work(*STUDY, str(tmp_path), Budget(60))
     found = sensitivity.effects(*STUDY, str(tmp_path))
     assert found.found[0].name == "rho"
     assert found.found[0].share > 0.5
@@ -156,7 +156,7 @@ def test_sensitivity_ranks_what_matters(easy, tmp_path):
     assert (tmp_path / "plot.png").stat().st_size > 10_000
     with pytest.raises(ValueError, match=r"must hold one of mg, ESN, paper space, got none"):
         sensitivity.effects("mg", "ESN", "paper", str(tmp_path))
-    assert not search.study_file("mg", "ESN", "paper", str(tmp_path)).exists()  # only looked for
+    assert not bayesian.study_file("mg", "ESN", "paper", str(tmp_path)).exists()  # only looked for
 
 
 def test_no_trial_is_lost_to_equal_labels(rng):

@@ -12,7 +12,16 @@ pytest.importorskip("torch")
 from paralesn import datasets
 from paralesn.baselines import training
 from paralesn.cli import app
-from paralesn.paper import catalogue, protocols, reproduce, runs, search, selection, spaces
+from paralesn.paper import (
+    bayesian,
+    catalogue,
+    protocols,
+    reproduce,
+    runs,
+    search,
+    selection,
+    spaces,
+)
 from paralesn.paper.protocols import classification as classify
 from paralesn.paper.protocols import mnist, trained
 from paralesn.paper.results import Row
@@ -76,8 +85,8 @@ def test_rows_only_of_mnist_and_only_when_named():
 
 def test_a_search_trains(digits, tmp_path):
     pytest.importorskip("optuna")
-    search.work("smnist", "LRU", "paper", str(tmp_path), search.Budget(2))
-    found = search.tuned("smnist", "LRU", "paper", str(tmp_path))
+    bayesian.work("smnist", "LRU", "paper", str(tmp_path), search.Budget(2))
+    found = bayesian.tuned("smnist", "LRU", "paper", str(tmp_path))
     assert found.trials == 2
     assert 0 <= found.validation <= 1
     low, high = found.configuration["rho"]
@@ -89,7 +98,7 @@ def test_a_learning_rate_that_is_too_large_is_hopeless_not_fatal(digits, monkeyp
         raise FloatingPointError("learning_rate must be small enough")
 
     monkeypatch.setattr(trained, "validate", explode)
-    assert (search.losses("smnist", "LSTM", {"learning_rate": 1.0}, [0.0, 1.0], 0) > 1e9).all()
+    assert (bayesian.losses("smnist", "LSTM", {"learning_rate": 1.0}, [0.0, 1.0], 0) > 1e9).all()
 
 
 def test_the_command_line_trains_and_the_table_shows_it(digits, tmp_path):

@@ -96,6 +96,10 @@ class Protocol(ABC):
     def models(self, task: str) -> list[str]:
         """Models that have a row in the table of a task."""
 
+    def task(self, name: str) -> Task:
+        """One of its tasks, whether or not it can be run here."""
+        return self.tasks()[name]
+
     def groups(self) -> Mapping[str, Sequence[str]]:
         """Names that stand for several of its tasks, and these."""
         return {self.name: list(self.tasks())}
@@ -183,7 +187,7 @@ class Protocol(ABC):
 
     def cell(self, row: Row, runs: Sequence[Record]) -> Cell:
         """The runs of a row on one task, summed up."""
-        return results.cell(self.name, self.tasks()[runs[0]["task"]], row, runs)
+        return results.cell(self.name, self.task(runs[0]["task"]), row, runs)
 
     @abstractmethod
     def tables(self, cells: Cells) -> list[Table]:

@@ -89,7 +89,7 @@ def _each(
 ) -> Iterable[Record]:
     """Runs as they are done: first those that share the cores, then those that take them all."""
     if beside:
-        for _, done in workers.each(carry_out, beside, jobs):
+        for _, done in workers.each(carry_out, beside, jobs, protocols.share()):
             yield done
     for call in alone:
         yield carry_out(*call)

@@ -7,7 +7,7 @@ about to be run, and with a file of records that may hold runs of many configura
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from paralesn.paper import protocols, runs, search
 from paralesn.paper.catalogue import models, tasks
@@ -139,5 +139,4 @@ def _loss(group: list[Record]) -> float:
         tuned = protocol.shipped(run["task"], run["model"], run.get("space", ""))
         if tuned is not None and tuned.configuration == run["configuration"]:
             score = tuned.validation
-    task: Any = tasks().get(run["task"])
-    return float("inf") if score is None or task is None else task.loss(score)
+    return float("inf") if score is None else protocol.task(run["task"]).loss(score)

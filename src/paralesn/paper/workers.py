@@ -12,11 +12,19 @@ _LOOK = 1.0  # seconds between looks at the parent
 
 
 def each(
-    function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], jobs: int
+    function: Callable[..., Any],
+    calls: Iterable[tuple[Any, ...]],
+    jobs: int,
+    prepare: Callable[[], Any] | None = None,
 ) -> Iterator[tuple[int, Any]]:
-    """Call a function with each of the arguments; its results as they come, with their number."""
+    """Call a function with each of the arguments; its results as they come, with their number.
+
+    `prepare` is called first in each process.
+    """
     context = get_context("spawn")  # threads of this process do not survive a fork
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin) as pool:
+    with ProcessPoolExecutor(
+        jobs, mp_context=context, initializer=_begin, initargs=(prepare,)
+    ) as pool:
         pending = {pool.submit(function, *call): number for number, call in enumerate(calls)}
         try:
             for future in as_completed(pending):
@@ -26,12 +34,14 @@ def each(
             raise
 
 
-def _begin() -> None:
+def _begin(prepare: Callable[[], Any] | None) -> None:
     """Keep BLAS on one thread, and end with the parent, even where that was killed."""
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(1)
     threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
+    if prepare is not None:
+        prepare()
 
 
 def _watch(parent: int) -> None:

@@ -10,7 +10,7 @@ from paralesn.paper.catalogue import models
 from paralesn.paper.selection import table_cells
 from paralesn.report.elements import Findings, Section
 from paralesn.report.page import page
-from paralesn.report.sections import SECTIONS
+from paralesn.report.sections import SECTIONS, added
 from paralesn.report.stored import Stored
 
 TITLE = "Parallel echo state networks, measured"
@@ -24,7 +24,7 @@ def findings(stored: Stored) -> Findings:
 
 def sections(found: Findings) -> list[Section]:
     """All sections, those with nothing to show included."""
-    return [make(found) for make in SECTIONS]
+    return [*(make(found) for make in SECTIONS), *added.sections(found)]
 
 
 def write(found: Findings, made: list[Section], out: Path) -> Path:

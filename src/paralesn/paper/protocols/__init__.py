@@ -4,6 +4,9 @@
 and reported like the ones below.
 """
 
+from collections.abc import Callable, Sequence
+from functools import partial
+
 from paralesn.paper.protocol import Protocol
 from paralesn.paper.protocols.classification import Classification
 from paralesn.paper.protocols.long_term import LongTerm
@@ -36,6 +39,13 @@ def register(protocol: Protocol) -> Protocol:
     return protocol
 
 
+def unregister(name: str) -> None:
+    """Forget a protocol that was added."""
+    if name in _OF_THE_PACKAGE or name not in _registered:
+        raise ValueError(f"name must be one of an added protocol, got {name!r}")
+    del _registered[name]
+
+
 def protocols() -> list[Protocol]:
     """All protocols, in order."""
     return list(_registered.values())
@@ -63,8 +73,24 @@ def of(task: str, model: str) -> Protocol:
     raise ValueError(f"no protocol runs {model} on {task}")
 
 
+def added() -> list[Protocol]:
+    """Protocols that do not come with the package."""
+    return [protocol for protocol in protocols() if protocol.name not in _OF_THE_PACKAGE]
+
+
+def share() -> Callable[[], None]:
+    """What makes another process know the protocols that this one knows."""
+    return partial(_adopt, added())
+
+
+def _adopt(others: Sequence[Protocol]) -> None:
+    for protocol in others:
+        _registered.setdefault(protocol.name, protocol)
+
+
 for _protocol in (
     Regression(), Classification(), SequentialMNIST(), Trained(), LongRangeArena(), LongTerm(),
     Archive(),
 ):  # fmt: skip
     register(_protocol)
+_OF_THE_PACKAGE = tuple(_registered)

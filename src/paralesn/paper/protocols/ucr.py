@@ -103,7 +103,11 @@ class Archive(Protocol):
 
     def tasks(self) -> dict[str, Task]:
         """Datasets whose files are there."""
-        return {name: _task(name) for name in at_hand()}
+        return {name: self.task(name) for name in at_hand()}
+
+    def task(self, name: str) -> Task:
+        """A dataset, even where its files are not there."""
+        return Task(name, name, "ucr", "higher", 1.0)
 
     def models(self, task: str) -> list[str]:
         """The classifier."""
@@ -148,7 +152,7 @@ class Archive(Protocol):
         name = runs[0]["task"]
         return results.cell(
             self.name,
-            _task(name),
+            self.task(name),
             row,
             runs,
             seconds=float(np.median([run["timing"]["total"] for run in runs])),
@@ -160,10 +164,6 @@ class Archive(Protocol):
         """Accuracies on each dataset, and who is ahead how often."""
         ours = [cell for cell in cells.values() if cell.protocol == self.name]
         return [accuracies(ours), ahead(ours)] if ours else []
-
-
-def _task(name: str) -> Task:
-    return Task(name, name, "ucr", "higher", 1.0)
 
 
 # -- tables ----------------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ import numpy as np
 from rich.table import Table
 
 from paralesn.files import machine, save_figure, versions
+from paralesn.paper.bayesian import HOPELESS, open_study, study_file
 from paralesn.paper.catalogue import Task, tasks
-from paralesn.paper.search import HOPELESS, open_study, study_file
 
 _BINS = 6  # of hyperparameters drawn from a range
 

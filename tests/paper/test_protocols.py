@@ -1,0 +1,126 @@
+"""Protocols: the interface that all of them keep, and one added from outside."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from paralesn.cli import app
+from paralesn.paper import protocols, reproduce, runs, selection
+from paralesn.paper.catalogue import Task
+from paralesn.paper.configurations import Tuned
+from paralesn.paper.layout import models_by_tasks
+from paralesn.paper.protocol import Protocol
+from paralesn.paper.results import Row
+from paralesn.report import build, stored
+
+EVERY = protocols.protocols()
+
+
+class Echo(Protocol):
+    """A task whose metric is the number that is its seed."""
+
+    name, title, seeds = "echo", "Echoes", 3
+    spaces = ("paper", "extended")
+    in_paper = False
+
+    def tasks(self):
+        return {"ring": Task("ring", "Ring", "echo", "lower", 1.0)}
+
+    def models(self, task):
+        return ["ESN", "SCR"]
+
+    def shipped(self, task, model, space):
+        better = 0.1 if space == "extended" else 0.2
+        return Tuned(task, model, space, {"space": space}, 1.0, better, 1, 1.0, 1)
+
+    def missing(self, task):
+        return None
+
+    def measure(self, run, folder, tell=None):
+        value = run["seed"] + (10.0 if run["configuration"]["space"] == "paper" else 0.0)
+        return {"metric": "off", "metrics": {"off": value}, "seconds": 0.5}
+
+    def tables(self, cells):
+        tasks, models = list(self.tasks().values()), self.models("ring")
+        table = models_by_tasks("echo", self.title, tasks, models, cells)
+        return [] if table is None else [table]
+
+
+@pytest.fixture
+def echo():
+    yield protocols.register(Echo())
+    protocols.unregister("echo")
+
+
+def test_the_order_is_that_of_the_reports():
+    names = "regression classification mnist trained lra long-term ucr"
+    assert [protocol.name for protocol in EVERY] == names.split()
+
+
+@pytest.mark.parametrize("protocol", EVERY, ids=lambda protocol: protocol.name)
+def test_what_a_protocol_plans_is_its_own_and_is_told_apart_by_seeds(protocol):
+    tasks = protocol.tasks() or {"FordA": None}  # the archive may not be there
+    for task in tasks:
+        for model in protocol.models(task):
+            for space in protocol.spaces:
+                tuned = protocol.shipped(task, model, space)
+                if tuned is None or task not in protocol.tasks():
+                    continue
+                first, second = runs.plan([tuned], 2, country="FRA")
+                assert first["kind"] == protocol.name
+                assert protocols.of(task, model) is protocol is protocols.of_run(first)
+                assert protocol.knows(first)
+                assert runs.identity(first) != runs.identity(second)
+                assert ("country" in first) == protocol.measures_energy
+                assert json.loads(json.dumps(first)) == first
+                needed = set(protocol.needed) - {"metric", "metrics", "seconds", "timing", "sizes"}
+                assert needed <= set(first)
+
+
+def test_names_of_kinds_are_taken_once():
+    with pytest.raises(ValueError, match="kinds of its own, got regression"):
+        protocols.register(type("Other", (Echo,), {"name": "regression"})())
+    with pytest.raises(ValueError, match=r"kind must be among regression, .* got 'nonsense'"):
+        protocols.of_run({"kind": "nonsense"})
+    with pytest.raises(ValueError, match="added protocol, got 'lra'"):
+        protocols.unregister("lra")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_added_protocol_is_run_tabulated_and_reported(echo, tmp_path, jobs):
+    done = reproduce.reproduce(["echo"], None, tmp_path, jobs=jobs)
+    means = {row: cell.mean for (_, row), cell in done.cells.items()}
+    assert means == {
+        Row("ESN"): 1.0, Row("ESN", "paper"): 11.0, Row("SCR"): 1.0, Row("SCR", "paper"): 11.0,
+    }  # fmt: skip
+    assert [path.name for path in done.written] == [
+        "records.jsonl", "echo.json", "echo.csv", "echo.tex",
+    ]  # fmt: skip
+    again = selection.table_cells(stored.load([tmp_path]).runs)
+    assert again == done.cells
+    found = build.findings(stored.load([tmp_path]))
+    (section,) = (one for one in build.sections(found) if one.key == "echo")
+    assert section.content[0].caption == "Echoes"
+    assert [row["mean"] for row in section.data] == [1.0, 11.0, 1.0, 11.0]
+
+
+def test_an_added_protocol_is_known_to_the_command_line(echo, tmp_path):
+    call = ["reproduce", "ring", "--models", "SCR", "--jobs", "1", "--out", str(tmp_path), "--json"]
+    done = CliRunner().invoke(app, call)
+    assert done.exit_code == 0, done.output
+    data = json.loads(done.stdout)
+    assert [(row["model"], row["mean"]) for row in data["echo"]] == [("SCR", 1.0), ("SCR", 11.0)]
+    assert "Echoes" in done.stderr
+
+
+def test_a_model_row_is_the_best_space_and_the_papers_its_own():
+    protocol = protocols.of_kind("regression")
+    losses = {"paper": 0.3, "extended": 0.2}
+    rows = selection.rows(protocol, "ESN", dict.fromkeys(losses, None) | losses, lambda loss: loss)
+    assert rows == {Row("ESN"): 0.2, Row("ESN", "paper"): 0.3}
+    only = selection.rows(protocols.of_kind("trained"), "S4", {"paper": 0.3}, lambda loss: loss)
+    assert only == {Row("S4"): 0.3}
+    assert selection.rows(protocol, "ESN", {}, np.mean) == {}
+    assert Row("ESN", "paper").label == "ESN [paper space]"
