@@ -256,15 +256,15 @@ def test_forged_readouts_are_refused(tmp_path):
 
     with pytest.raises(ValueError, match="do not fit together"):
         pe.load(forged(MODELS["ridge"], tmp_path, lambda c: None, smaller))
-    learnt = lambda c: c["model"]["content"]["learnt"]["dict"]  # noqa: E731
+    learnt = lambda c: c["model"]["content"]["fitted"]["content"]  # noqa: E731
     with pytest.raises(ValueError, match="must hold a readout, got a int"):
-        pe.load(forged(MODELS["regressor"], tmp_path, lambda c: learnt(c).update(readout_=1)))
+        pe.load(forged(MODELS["regressor"], tmp_path, lambda c: learnt(c).update(readout=1)))
     with pytest.raises(ValueError, match="does not belong to the reservoir"):
         pe.load(
             forged(
                 MODELS["regressor"],
                 tmp_path,
-                lambda c: learnt(c)["state_"]["content"].update(origin="somewhere"),
+                lambda c: learnt(c)["state"]["content"].update(origin="somewhere"),
             )
         )
 

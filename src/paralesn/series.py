@@ -18,11 +18,17 @@ SINGLE, BATCH, RAGGED = "single", "batch", "ragged"
 
 
 class Series(NamedTuple):
-    """Series laid end to end: `rows` (sum of lengths, features), `lengths` (B,)."""
+    """Series laid end to end, every value finite and of one dtype.
+
+    `rows` (sum of lengths, features) and `lengths` (B,). Where they are a piece of something
+    larger, `first_series` and `first_step` say where it begins, for messages.
+    """
 
     rows: np.ndarray
     lengths: np.ndarray
     kind: str
+    first_series: int = 0
+    first_step: int = 0
 
     def split(self, values: np.ndarray) -> Any:
         """Give `values` (a row per row of ours) the shape in which the series came."""
@@ -40,19 +46,35 @@ class Series(NamedTuple):
     def require(self, dtype: np.dtype, n_features: int | None, owner: str) -> "Series":
         """These series as `dtype`; refused if they do not have `n_features` features."""
         shaped(self.rows, "X", n_features, owner, allow_ended=True)
-        return (
-            self if self.rows.dtype == dtype else self._replace(rows=convert(self.rows, dtype, "X"))
-        )
+        return self if self.rows.dtype == dtype else self.astype(dtype)
+
+    def astype(self, dtype: np.dtype, check: bool = True) -> "Series":
+        """These series in another precision; refused, with `check`, where that is not finite."""
+        with np.errstate(over="ignore"):  # reported below, with its position
+            rows = np.ascontiguousarray(self.rows, dtype)
+        if check and not np.isfinite(rows).all():
+            row, feature = (int(i) for i in np.argwhere(~np.isfinite(rows))[0])
+            b = int(np.searchsorted(np.cumsum(self.lengths), row, side="right"))
+            step = self.first_step + row - int(self.starts()[b])
+            number = self.first_series + b
+            name = f"X[{number}]" if self.kind == RAGGED else "X"
+            where = f"series {number}, " if self.kind == BATCH else ""
+            where += f"step {step}, feature {feature}"
+            raise _not_finite(name, self.rows[row, feature], dtype, where)
+        if not rows.flags.writeable and rows.nbytes < _WORTH_COMPILING:
+            rows = rows.copy()  # kernels are compiled anew for what is read-only
+        return self._replace(rows=rows)
 
     def cut(self, first: int, last: int) -> "Series":
         """Time steps from `first` to before `last` of every series; those that ended are empty."""
         if self.kind == SINGLE:
             rows = self.rows[first:last]
-            return Series(rows, np.array([len(rows)]), SINGLE)
+            return Series(rows, np.array([len(rows)]), SINGLE, first_step=self.first_step + first)
         pieces = [self.rows[a + min(first, n) : a + min(last, n)] for a, n in
                   zip(self.starts().tolist(), self.lengths.tolist(), strict=True)]  # fmt: skip
         lengths = np.array([len(piece) for piece in pieces])
-        return Series(np.concatenate(pieces), lengths, self.kind)
+        rows = np.concatenate(pieces)
+        return Series(rows, lengths, self.kind, self.first_series, self.first_step + first)
 
 
 def is_collection(X: Any) -> bool:
@@ -111,20 +133,24 @@ def one_step(x: Any, dtype: np.dtype, n_features: int) -> tuple[np.ndarray, str]
 
 def convert(array: np.ndarray, dtype: np.dtype, name: str, first_step: int = 0) -> np.ndarray:
     """`array` (…, time, features) as C-ordered `dtype`, every value finite."""
-    with np.errstate(over="ignore"):  # reported below, with its place
+    with np.errstate(over="ignore"):  # reported below, with its position
         converted = np.ascontiguousarray(array, dtype)
     if not np.isfinite(converted).all():
-        place = tuple(np.argwhere(~np.isfinite(converted))[0])
-        value = array[place]
-        *series, step, feature = (int(i) for i in place)
+        position = tuple(np.argwhere(~np.isfinite(converted))[0])
+        *series, step, feature = (int(i) for i in position)
         where = f"series {series[0]}, " if series else ""
         where += f"step {first_step + step}, feature {feature}"
-        kind = "NaN" if np.isnan(value) else "infinity" if np.isinf(value) else f"{value!r}"
-        beyond = f" which is beyond {dtype}" if np.isfinite(value) else ""
-        raise ValueError(f"{name} must be finite, got {kind}{beyond} at {where}")
+        raise _not_finite(name, array[position], dtype, where)
     if not converted.flags.writeable and converted.nbytes < _WORTH_COMPILING:
         return converted.copy()  # kernels are compiled anew for what is read-only
     return converted
+
+
+def _not_finite(name: str, value: Any, dtype: np.dtype, where: str) -> ValueError:
+    """The error for a value that is not finite, or not in `dtype`."""
+    kind = "NaN" if np.isnan(value) else "infinity" if np.isinf(value) else f"{value!r}"
+    beyond = f" which is beyond {dtype}" if np.isfinite(value) else ""
+    return ValueError(f"{name} must be finite, got {kind}{beyond} at {where}")
 
 
 def shaped(
@@ -192,9 +218,9 @@ def read(
     """
     if is_collection(X):
         rows, lengths = [], []
-        for b, one in enumerate(X):
+        for b, x in enumerate(X):
             label = f"{name}[{b}]"
-            array = shaped(numeric(one, label), label, n_features, owner, allow_ended)
+            array = shaped(numeric(x, label), label, n_features, owner, allow_ended)
             if array.ndim == 3:
                 raise ValueError(f"{label} must be one series (time, features), got 3 dimensions")
             n_features = array.shape[1]
@@ -209,43 +235,13 @@ def read(
     return Series(array.reshape(-1, features), np.full(batch, steps), BATCH)
 
 
-def collection(X: Any, n_features: int | None, owner: str) -> Any:
-    """X as an array (batch, time, features) or a list of series; two dimensions are univariate."""
-    if is_collection(X):
-        return [
-            shaped(numeric(x, f"X[{b}]"), f"X[{b}]", n_features, owner) for b, x in enumerate(X)
-        ]
-    array = numeric(X)
-    if array.ndim == 2:
-        if not array.shape[1]:
-            raise ValueError(
-                f"X must hold at least one time step, got 0 feature(s) (shape={array.shape}) "
-                "while a minimum of 1 is required."
-            )
-        array = array[:, :, None]
-    if array.ndim != 3:
-        raise ValueError(
-            "X must be a collection of series, (batch, time, features), (batch, time) or a list of "
-            f"arrays, got shape {array.shape}. Reshape your data"
-        )
-    return shaped(array, "X", n_features, owner)
-
-
-def check_finite(group: Any, first: int) -> None:
-    """Raise for NaN or infinity in a group of series of X, the first of which is number `first`."""
-    for b, x in enumerate(group, first):
-        array = np.asarray(x)
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            step = int(np.argwhere(~np.isfinite(array))[0, 0])
-            raise ValueError(f"X must be finite, got NaN or infinity at series {b}, step {step}")
-
-
 def blocks(
     X: Any, block: int, name: str = "X", numeric: Callable[[Any, str], Any] = numeric
 ) -> Iterator[tuple[int, Any]]:
     """Cut X along time into pieces of at most `block` steps, each with its first step's number.
 
-    X is what `read` takes, of which only a piece at a time is converted, or an iterator of pieces.
+    X is what `read` takes, of which only a piece at a time is converted, or an iterator of pieces,
+    arrays or `Series`.
     `numeric` makes arrays, or whatever can be cut like them, of X and of pieces.
     """
     if isinstance(X, Series):
@@ -254,6 +250,9 @@ def blocks(
     elif isinstance(X, Iterator):
         seen = 0
         for piece in X:
+            if isinstance(piece, Series):
+                yield piece.first_step, piece
+                continue
             array = shaped(numeric(piece, name), name, None, "")
             for t0, part in blocks(array, block, name, numeric):
                 yield seen + t0, part
@@ -261,8 +260,7 @@ def blocks(
     elif is_collection(X):
         labels = [f"{name}[{b}]" for b in range(len(X))]
         arrays = [
-            shaped(numeric(one, label), label, None, "")
-            for one, label in zip(X, labels, strict=True)
+            shaped(numeric(x, label), label, None, "") for x, label in zip(X, labels, strict=True)
         ]
         for t0 in range(0, max(array.shape[0] for array in arrays), block):
             yield t0, [array[t0 : t0 + block] for array in arrays]

@@ -306,7 +306,7 @@ def test_a_state_belongs_to_its_model(forecaster, tmp_path):
     done = call("stream", other, "--resume", state, stdin="1\n", code=3)
     assert "belongs to another model" in done.stderr
     done = call("stream", other, "--resume", other, stdin="1\n", code=3)
-    assert "expected a Standing" in done.stderr
+    assert "expected a LiveState" in done.stderr
     assert (
         "--fresh"
         in call("stream", forecaster, "--resume", state, "--fresh", stdin="", code=2).stderr

@@ -1,5 +1,7 @@
 """Forecasters whose targets share one model, and forecasters that read changes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -42,8 +44,7 @@ def test_shared_forecasts_are_those_of_every_target_alone(waves, difference, hor
     assert values.shape == lower.shape == upper.shape == (12, 3)
     for i, y in enumerate(waves.T):
         alone = model(horizon=horizon, difference=difference).fit(y)
-        alone.readout_ = shared.readout_
-        alone._calibration = None
+        alone.fitted_ = replace(alone.fitted_, readout=shared.readout_, calibration=None)
         np.testing.assert_allclose(alone.forecast(12), values[:, i], rtol=1e-12)
         np.testing.assert_allclose(
             alone.predict(y[:50], follow=True), shared.predict(waves[:50], follow=True)[..., i]
@@ -112,7 +113,7 @@ def test_refitting_learns_what_fitting_on_everything_learns(waves, every):
 @pytest.mark.parametrize("only_last", [False, True])
 def test_every_so_many_steps_are_learnt_from(waves, only_last, monkeypatch):
     h, every, y = 5, 7, waves[:, 0]
-    monkeypatch.setattr("paralesn.estimators.forecaster.estimator._VALUES", 500)  # many blocks
+    monkeypatch.setattr("paralesn.estimators.forecaster.training._VALUES", 500)  # many blocks
     found = model(horizon=h, only_last=only_last, every=every, held_out=0).fit(y)
     z, _ = pe.ParalESN(**TANH.get_params()).run(y[:-h, None])
     steps = range(20, len(z), every)

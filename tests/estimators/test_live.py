@@ -75,32 +75,32 @@ def test_live_regression_is_predict(fresh):
 def test_a_regressor_of_many_series_begins_from_zero():
     y = series(1).ravel()
     model = pe.ReservoirRegressor().fit(y[None, :-1, None], y[None, 1:, None])
-    assert Live(model).standing.state is None
+    assert Live(model).state.state is None
 
 
 @pytest.mark.parametrize("arguments", FORECASTERS)
-def test_a_saved_standing_goes_on_to_the_bit(arguments, tmp_path):
+def test_a_saved_state_resumes_bit_identically(arguments, tmp_path):
     y = series(2)
     model = pe.ReservoirForecaster(**arguments).fit(y[:600])
     whole, first = Live(model), Live(model)
     expected = [whole.read(row) for row in y[600:620]]
     for row in y[600:610]:
         first.read(row)
-    pe.save(first.standing, tmp_path / "state")
+    pe.save(first.state, tmp_path / "state")
     pe.save(model, tmp_path / "model")
     second = Live(pe.load(tmp_path / "model"))
-    second.standing = pe.load(tmp_path / "state")
+    second.state = pe.load(tmp_path / "state")
     for row, value in zip(y[610:620], expected[10:], strict=True):
         np.testing.assert_array_equal(second.read(row), value)
 
 
-def test_a_standing_is_never_changed():
+def test_a_live_state_is_never_changed():
     y = series(1)
     live = Live(pe.ReservoirForecaster(horizon=3).fit(y[:600]))
-    before = live.standing
+    before = live.state
     copies = [h.copy() for h in before.state.layers]
     live.read(y[600])
-    assert live.standing is not before
+    assert live.state is not before
     for h, copy in zip(before.state.layers, copies, strict=True):
         np.testing.assert_array_equal(h, copy)
 
@@ -108,10 +108,10 @@ def test_a_standing_is_never_changed():
 @pytest.mark.parametrize("row", [[np.nan], [np.inf]])
 def test_a_row_that_is_refused_changes_nothing(row):
     live = Live(pe.ReservoirForecaster(horizon=3).fit(series(1)[:600]))
-    before = live.standing
+    before = live.state
     with pytest.raises(ValueError, match="finite"):
         live.read(np.array(row))
-    assert live.standing is before
+    assert live.state is before
 
 
 def test_a_classifier_does_not_live():
@@ -119,8 +119,8 @@ def test_a_classifier_does_not_live():
         Live(pe.ReservoirClassifier())
 
 
-def test_a_standing_is_checked():
-    from paralesn.estimators.live import Standing
+def test_a_live_state_is_checked():
+    from paralesn.estimators.live import LiveState
 
-    with pytest.raises(ValueError, match="Standing do not fit"):
-        Standing(None, np.array([[np.nan]]))
+    with pytest.raises(ValueError, match="LiveState do not fit"):
+        LiveState(None, np.array([[np.nan]]))

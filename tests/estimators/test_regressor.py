@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import paralesn as pe
 from paralesn.datasets import mackey_glass
-from paralesn.estimators import regressor
+from paralesn.estimators import state_blocks
 
 SMALL = {"units": 20, "bias_scale": 0.1, "mix_scale": 1.0}
 
@@ -24,7 +24,7 @@ def delayed(X, delay=2):
 @pytest.mark.parametrize("rows", [8192, 64, 7])
 @pytest.mark.parametrize("kind", ["single", "flat", "batch", "ragged"])
 def test_equals_a_readout_on_stored_states(kind, rows, monkeypatch, rng):
-    monkeypatch.setattr(regressor, "_ROWS", rows)
+    monkeypatch.setattr(state_blocks, "_ROWS", rows)
     if kind == "ragged":
         X = [rng.normal(size=(n, 2)) for n in (40, 15, 200, 11)]
         y = [delayed(x) for x in X]
@@ -190,7 +190,7 @@ def test_wrong_arguments(rng):
 
 def test_a_state_of_other_series_is_refused(monkeypatch, rng):
     """Also where series are taken one at a time, so that none is left out in silence."""
-    monkeypatch.setattr(regressor, "_ROWS", 50)
+    monkeypatch.setattr(state_blocks, "_ROWS", 50)
     X = rng.normal(size=(4, 60, 1))
     model = pe.ReservoirRegressor(pe.ParalESN(**SMALL), washout=5, standardize=False).fit(X, X)
     for series in (X[:3], [X[0]], [*X, X[0]]):

@@ -6,6 +6,7 @@ import pytest
 
 import paralesn as pe
 from paralesn import scaling
+from paralesn.sources import source
 
 SMALL = {"units": 30, "bias_scale": 0.5, "mix_scale": 1.0}
 Y = np.sin(np.arange(1200) / 9) * np.cos(np.arange(1200) / 31)
@@ -17,7 +18,7 @@ Y = np.sin(np.arange(1200) / 9) * np.cos(np.arange(1200) / 31)
 @pytest.mark.parametrize("constant", [0.1, 0.3, 1e5 + 0.1, -7.0])
 def test_a_constant_feature_has_no_spread(constant):
     rows = np.column_stack([np.sin(np.arange(6000.0)), np.full(6000, constant)])
-    found = scaling.measure(rows)
+    found = scaling.measure(source(rows))
     assert found.scale[1] == 1
     assert found.mean[1] == constant
     np.testing.assert_allclose(found.mean[0], rows[:, 0].mean(), atol=1e-12)
@@ -189,7 +190,7 @@ def test_a_nan_is_named_by_its_position(rng):
     X[3, 10] = np.nan
     with pytest.raises(ValueError, match="series 3, step 10"):
         model.predict(X)
-    with pytest.raises(ValueError, match="series 3, step 10"):
+    with pytest.raises(ValueError, match=r"X\[3\] must be finite, got NaN at step 10"):
         model.predict(list(X))
 
 

@@ -39,7 +39,7 @@ def test_blocks_are_the_rows_in_pieces(rng, monkeypatch):
     assert len(blocks) > 3
     np.testing.assert_array_equal(np.concatenate(blocks), whole)
     X[11][3] = np.nan
-    with pytest.raises(ValueError, match="series 11, step 3"):
+    with pytest.raises(ValueError, match=r"X\[11\] must be finite, got NaN at step 3"):
         features.transform(X)
 
 

@@ -58,7 +58,7 @@ def stream(
         live = _start(model, resume, fresh)
         saver = StateSaver(live, resume, save_every, _report_unsaved)
         with _stop_on_signal() as stop, saver:
-            skipped = _answer(LineReader(live), saver, stop, live.standing.lines, json)
+            skipped = _answer(LineReader(live), saver, stop, live.state.lines, json)
     if stop.exit_code:
         raise typer.Exit(stop.exit_code)
     if skipped:
@@ -74,8 +74,8 @@ def _start(model: Path, resume: Path | None, fresh: bool) -> "Live":
         if fresh:
             exists = f"{resume} is there already"
             raise typer.BadParameter(exists, param_hint="--fresh and --resume")
-        workflow.resume(live, load_model(resume, "Standing"), resume)
-        say(stderr(), f"Resumed after line {live.standing.lines}.")
+        workflow.resume(live, load_model(resume, "LiveState"), resume)
+        say(stderr(), f"Resumed after line {live.state.lines}.")
     return live
 
 

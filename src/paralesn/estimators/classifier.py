@@ -1,6 +1,7 @@
 """Classification of whole series: features of each, read out linearly."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
@@ -16,11 +17,14 @@ from sklearn.utils.validation import (
     has_fit_parameter,
 )
 
-from paralesn import checks, series
+from paralesn import checks, sources
 from paralesn.estimators import defaults
 from paralesn.estimators.components import check_readout, own_features, own_readout
-from paralesn.persistence import register_estimator
+from paralesn.features.filter_bank import FilterBank
+from paralesn.features.pooled_states import PooledStates
+from paralesn.persistence import register
 from paralesn.readouts.dual_ridge import DualRidge
+from paralesn.sources import Source
 
 _AT_ONCE = 1 << 14  # series whose features are kept while a readout is fitted
 
@@ -40,6 +44,23 @@ def _decides(model: "ReservoirClassifier") -> bool:
     return readout is None or is_regressor(readout) or hasattr(readout, "decision_function")
 
 
+@register
+@dataclass(frozen=True, eq=False)
+class FittedClassifier:
+    """Fitted features and readout, and the labels, sorted."""
+
+    features: Any
+    readout: Any
+    classes: np.ndarray
+
+    def check(self, model: Any = None) -> None:
+        """Check that what a file said was learnt fits together."""
+        check_readout(self.readout, self.features.n_features_out_)
+        if self.classes.ndim != 1 or self.classes.size < 2:
+            raise ValueError(f"classes must be two or more, got shape {self.classes.shape}")
+
+
+@register
 class ReservoirClassifier(ClassifierMixin, BaseEstimator):
     """Classify series: a row of features for each, and a linear readout fitted in closed form.
 
@@ -81,6 +102,8 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
     1
     """
 
+    fitted_: FittedClassifier
+
     def __init__(
         self,
         features: Any = None,
@@ -106,8 +129,8 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
         features = own_features(self.features, defaults.classifying_features)
         default = partial(defaults.classifying_readout, features)
         readout = own_readout(self.readout, default, "classification")
-        X = series.collection(X, None, type(self).__name__)
-        classes, labels = _classes(y, len(X))
+        source = sources.collection(X, None, type(self).__name__)
+        classes, labels = _classes(y, len(source))
         weight = self._weights(classes, labels, sample_weight)
         arguments = {} if weight is None else {"sample_weight": weight}
         if weight is not None and not has_fit_parameter(readout, "sample_weight"):
@@ -116,18 +139,38 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
                 f"got {type(readout).__name__}"
             )
         targets = _indicators(labels, classes.size) if is_regressor(readout) else classes[labels]
-        if isinstance(readout, DualRidge) and len(X) > _AT_ONCE:
-            features.fit(X)
-            readout.fit_blocks(partial(features.blocks, X), targets, **arguments)
+        data = _data_for(features, source)
+        if isinstance(readout, DualRidge) and len(source) > _AT_ONCE:
+            features.fit(data)
+            readout.fit_blocks(partial(features.blocks, data), targets, **arguments)
         else:
-            readout.fit(features.fit_transform(X), targets, **arguments)
-        self.features_, self.readout_, self.classes_ = features, readout, classes
-        self.n_features_in_ = features.n_features_in_
+            readout.fit(features.fit_transform(data), targets, **arguments)
+        self.fitted_ = FittedClassifier(features, readout, classes)
         return self
+
+    @property
+    def features_(self) -> Any:
+        """The fitted features."""
+        return self.fitted_.features
+
+    @property
+    def readout_(self) -> Any:
+        """The fitted readout."""
+        return self.fitted_.readout
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels, sorted."""
+        return self.fitted_.classes
+
+    @property
+    def n_features_in_(self) -> int:
+        """Features (channels) of a time step."""
+        return int(self.features_.n_features_in_)
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels of the series X."""
-        check_is_fitted(self, "readout_")
+        check_is_fitted(self, "fitted_")
         if not is_regressor(self.readout_):
             return self._read_out(X, self.readout_.predict)
         decision = self.decision_function(X)
@@ -137,21 +180,22 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
     @available_if(_asks_readout("predict_proba"))
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes, (batch, classes), where the readout gives them."""
-        check_is_fitted(self, "readout_")
+        check_is_fitted(self, "fitted_")
         return self._read_out(X, self.readout_.predict_proba)
 
     @available_if(_decides)
     def decision_function(self, X: Any) -> np.ndarray:
         """What the decision rests on: (batch, classes), for two classes (batch,), >0 the second."""
-        check_is_fitted(self, "readout_")
+        check_is_fitted(self, "fitted_")
         if is_regressor(self.readout_):
             return self._read_out(X, self.readout_.predict)
         return self._read_out(X, self.readout_.decision_function)
 
     def _read_out(self, X: Any, method: Any) -> np.ndarray:
         """What a method of the readout says of the series X, block by block."""
-        X = series.collection(X, self.n_features_in_, type(self).__name__)
-        return np.concatenate([np.asarray(method(block)) for block in self.features_.blocks(X)])
+        source = sources.collection(X, self.n_features_in_, type(self).__name__)
+        blocks = self.features_.blocks(_data_for(self.features_, source))
+        return np.concatenate([np.asarray(method(block)) for block in blocks])
 
     def _weights(
         self, classes: np.ndarray, labels: np.ndarray, sample_weight: Any
@@ -185,19 +229,10 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.three_d_array = True
         return tags
 
-    # What a saved model holds besides its parameters.
-    LEARNT = ("features_", "readout_", "classes_", "n_features_in_")
 
-    def _check_learnt(self) -> None:
-        """Check that what a file said was learnt fits together."""
-        check_readout(self.readout_, self.features_.n_features_out_)
-        if self.classes_.ndim != 1 or self.classes_.size < 2:
-            raise ValueError("classes must be two or more")
-
-
-register_estimator(
-    ReservoirClassifier, ReservoirClassifier.LEARNT, ReservoirClassifier._check_learnt
-)
+def _data_for(features: Any, source: Source) -> Any:
+    """Series as features take them: parsed for ours, arrays for others'."""
+    return source if isinstance(features, (FilterBank, PooledStates)) else source.arrays
 
 
 def _classes(y: Any, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 
 from paralesn import checks
@@ -56,13 +55,3 @@ def check_readout(readout: Any, columns: int) -> None:
         raise TypeError(f"an estimator must hold a readout, got a {type(readout).__name__}")
     if getattr(readout, "n_features_in_", None) != columns:
         raise ValueError("the readout does not fit what it reads")
-
-
-def finish(readout: Any, kept: list[tuple[np.ndarray, np.ndarray]]) -> None:
-    """Have everything digested learnt now, so that predicting changes nothing."""
-    if kept:
-        wanted = np.concatenate([pair[1] for pair in kept])
-        flat = wanted[:, 0] if wanted.shape[1] == 1 else wanted
-        readout.fit(np.concatenate([pair[0] for pair in kept]), flat)
-    else:
-        readout.coef_  # noqa: B018

@@ -1,35 +1,35 @@
 """Models on live data: one row in, one prediction out, and a state that outlives the process."""
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from paralesn.estimators.forecaster.estimator import ReservoirForecaster
+from paralesn.estimators.forecaster.windows import as_series
 from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.layers.state import State
 from paralesn.persistence import register
 from paralesn.readouts.ridge import Ridge
-from paralesn.scaling import Scaling
 
 
 @register
 @dataclass(frozen=True, eq=False)
-class Standing:
-    """Where a model on live data stands.
+class LiveState:
+    """Where a model on live data is: all that is needed to continue in another process.
 
     Attributes
     ----------
     state : State or None
         Of the reservoir; None before the first row of a fresh start.
     newest : (series, width)
-        The newest observation as the reservoir's inputs are scaled; empty for a regressor and
-        before the first row.
+        The newest observation, scaled as the reservoir reads it; empty for a regressor and before
+        the first row.
     lines : int
-        Lines read so far, whoever counts them.
+        Lines read so far, for callers that count them.
     model : str
-        What tells the model apart, such as a digest of its file.
+        Identifies the model, such as a digest of its file.
     """
 
     state: State | None
@@ -44,11 +44,11 @@ class Standing:
             and isinstance(self.lines, int) and self.lines >= 0 and isinstance(self.model, str)
         )  # fmt: skip
         if not right:
-            raise ValueError("the parts of a Standing do not fit together")
+            raise ValueError("the parts of a LiveState do not fit together")
 
 
 class _Linear(NamedTuple):
-    """What a fitted `Ridge` computes, for one row at a time."""
+    """The map of a fitted `Ridge`, for one row at a time."""
 
     weights: np.ndarray  # (features, outputs)
     intercept: np.ndarray
@@ -60,9 +60,22 @@ class _Linear(NamedTuple):
 class Live:
     """Feed a fitted forecaster or regressor row by row.
 
-    A forecaster reads an observation and forecasts its horizon from it, a regressor reads inputs
-    and predicts. It goes on where the model stands, or from zero if `fresh`. The model itself stays
-    as it is. A row that is refused changes nothing.
+    A forecaster reads an observation and forecasts its horizon from it; a regressor reads inputs
+    and predicts. It continues where the model's training ended, or from zero if `fresh`. The model
+    itself is never changed, and a row that is refused changes nothing.
+
+    Parameters
+    ----------
+    model : ReservoirForecaster or ReservoirRegressor
+    fresh : bool
+        Start from zero.
+
+    Attributes
+    ----------
+    state : LiveState
+        Where the model is; assign one that was saved to continue from it.
+    width : int
+        Values of a row.
 
     Examples
     --------
@@ -85,19 +98,16 @@ class Live:
         self.model = model
         self.width = int(model.n_features_in_)
         self._readout = _of_one_row(model.readout_)
+        self.state = LiveState(None, np.zeros((0, 0)))
         if isinstance(model, ReservoirForecaster):
             if model.n_known_:
                 raise ValueError(
                     f"live data need a model without inputs known in advance, got {model.n_known_}"
                 )
-            self._rows = model._rows
-            self.standing = _empty() if fresh else _end_of(model)
-        else:
-            found = model._scaling
-            self._scaling = None if found is None else Scaling(**found)
-            is_single = all(h.ndim == 1 for h in model.state_.layers)
-            start = model.state_ if is_single and not fresh else None
-            self.standing = Standing(start, np.zeros((0, 0)))
+            if not fresh:
+                self.state = _end_of(model)
+        elif not fresh and all(h.ndim == 1 for h in model.state_.layers):  # of a single series
+            self.state = replace(self.state, state=model.state_)
 
     def read(self, row: np.ndarray, lines: int = 0) -> np.ndarray:
         """Read a row (width,): forecasts (horizon, targets), or predictions (1, targets).
@@ -105,23 +115,24 @@ class Live:
         With `only_last`, the forecast of one step.
         """
         if isinstance(self.model, ReservoirForecaster):
-            return self._forecast(row, lines)
-        x = row if self._scaling is None else self._scaling.apply(row[None])[0]
-        z, state = self.model.reservoir_.step(x, self.standing.state)
+            return self._forecast(self.model, row, lines)
+        scaling = self.model.scaling_
+        x = row if scaling is None else scaling.apply(row)
+        z, state = self.model.reservoir_.step(x, self.state.state)
         predicted = np.asarray(self._readout.predict(z[None])).reshape(1, -1)
-        self.standing = Standing(state, self.standing.newest, lines, self.standing.model)
+        self.state = replace(self.state, state=state, lines=lines)
         return predicted
 
-    def _forecast(self, row: np.ndarray, lines: int) -> np.ndarray:
-        rows, standing = self._rows, self.standing
-        newest = rows.series(rows.scaled(row[None]))[:, 0]  # (series, width)
-        seen = newest
-        if rows.changes:
-            seen = newest - standing.newest if standing.newest.size else np.zeros_like(newest)
-        z, state = self.model.reservoir_.step(seen, standing.state)
-        values = rows.restored(rows.flat(rows.predictions(self._readout, z, newest)))
-        self.standing = Standing(state, newest, lines, standing.model)
-        return values
+    def _forecast(self, model: ReservoirForecaster, row: np.ndarray, lines: int) -> np.ndarray:
+        windows, before = model.fitted_.windows, self.state.newest
+        newest = windows.series(windows.scaled(row[None]))[:, 0]  # (series, width)
+        inputs = newest
+        if windows.changes:
+            inputs = newest - before if before.size else np.zeros_like(newest)
+        z, state = model.reservoir_.step(inputs, self.state.state)
+        values = windows.predictions(self._readout, z, newest)
+        self.state = replace(self.state, state=state, newest=newest, lines=lines)
+        return windows.restored(windows.flat(values))
 
 
 def _of_one_row(readout: Any) -> Any:
@@ -132,29 +143,31 @@ def _of_one_row(readout: Any) -> Any:
     return _Linear(np.ascontiguousarray(weights), np.atleast_1d(readout.intercept_))
 
 
-def _empty() -> Standing:
-    return Standing(None, np.zeros((0, 0)))
-
-
-def _end_of(model: ReservoirForecaster) -> Standing:
-    """At the newest observation; a forecaster keeps its state a horizon before it."""
-    rows, pending = model._rows, model._rows.series(model._pending)
-    seen = rows.seen(pending[:, 1:], pending[:, :1])
-    _, state = model.reservoir_.run(seen, model.state_)
-    return Standing(state, np.ascontiguousarray(pending[:, -1]))
+def _end_of(model: ReservoirForecaster) -> LiveState:
+    """At the newest observation; a forecaster's own state is a horizon before it."""
+    windows = model.fitted_.windows
+    pending = windows.series(model.fitted_.pending)
+    inputs = windows.changed(pending[:, 1:], pending[:, :1])
+    _, state = model.reservoir_.run(as_series(inputs), model.state_)
+    return LiveState(state, np.ascontiguousarray(pending[:, -1]))
 
 
 def reading(model: ReservoirForecaster, y: np.ndarray, X: np.ndarray | None) -> ReservoirForecaster:
-    """A forecaster as `model`, that has observed nothing but y (time, targets).
+    """A forecaster like `model` whose only observations are y (time, targets).
 
     X (time, inputs) where the model has inputs known in advance.
     """
-    h = model.horizon_
+    h, fitted = model.horizon_, model.fitted_
     if len(y) <= h:
         raise ValueError(f"y must be longer than the horizon ({h}) time steps, got {len(y)}")
-    found, first = copy(model), model._rows.read(y[:h], None if X is None else X[:h])
+    known = None if X is None else X[:h]
+    first = fitted.windows.read(y[:h], known, model.reservoir_.real_dtype)
     observed = first[:, : model.n_features_in_]
-    found._pending = np.vstack([observed[:1], observed])
-    layers = tuple(np.zeros_like(part) for part in model.state_.layers)
-    found.state_ = State(layers, model.state_.origin)
-    return found.update(y[h:], None if X is None else X[h:])
+    layers = tuple(np.zeros_like(states) for states in fitted.state.layers)
+    reader = copy(model)
+    reader.fitted_ = replace(
+        fitted,
+        pending=np.vstack([observed[:1], observed]),
+        state=State(layers, fitted.state.origin),
+    )
+    return reader.update(y[h:], None if X is None else X[h:])

@@ -1,37 +1,65 @@
 """Regression over time: a target for every time step."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_feature_names, _get_feature_names, check_is_fitted
 
-from paralesn import checks, scaling, series
+from paralesn import checks, scaling, series, sources
 from paralesn.estimators.components import (
     check_readout,
     check_reservoir,
     own_readout,
     own_reservoir,
 )
-from paralesn.estimators.targets import Layout, layout, restore, targets_for
+from paralesn.estimators.state_blocks import StateBlocks
+from paralesn.estimators.targets import Targets, restore, targets_for
 from paralesn.layers.state import State
-from paralesn.persistence import register_estimator
+from paralesn.persistence import register
 from paralesn.readouts.ridge import Ridge
-from paralesn.readouts.rollback import unharmed
 from paralesn.reservoirs.base import Reservoir
 from paralesn.reservoirs.paralesn import ParalESN
+from paralesn.scaling import Scaling
+from paralesn.sources import Source
 
-_ROWS = 8192  # time steps whose states exist at a time
+
+@register
+@dataclass(frozen=True, eq=False)
+class FittedRegressor:
+    """Everything a regressor learnt.
+
+    `state` is that of the reservoir at the end of training, `feature_names` are those of a frame's
+    columns, and `is_flat` says whether targets came without an axis of their own.
+    """
+
+    reservoir: Reservoir
+    readout: Any
+    state: State
+    scaling: Scaling | None
+    feature_names: np.ndarray | None
+    is_flat: bool
+
+    def check(self, model: Any = None) -> None:
+        """Check that what a file said was learnt fits together."""
+        check_reservoir(self.reservoir)
+        check_readout(self.readout, self.reservoir.n_features_out_)
+        if self.state.origin != self.reservoir.fingerprint_:
+            raise ValueError("the state does not belong to the reservoir")
+        if self.scaling is not None:
+            self.scaling.check(self.reservoir.n_features_in_)
 
 
+@register
 class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Predict a target at every time step from the input up to it.
 
-    Rows are time steps: the states of the reservoir are read out at each of them. One series, a
-    batch or a ragged list of series will do. Training and prediction need the memory of a block
-    of states, however long the series, where the readout is a `Ridge`.
+    The states of the reservoir are read out at each time step. X may be one series, a batch, or a
+    list of series of different lengths. With a `Ridge` readout, training and prediction need memory
+    for one block of states, however long the series.
 
     Parameters
     ----------
@@ -48,7 +76,9 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     ----------
     reservoir_, readout_ : the fitted ones
     state_ : State
-        Where the reservoir stood at the end of training; hand it to `predict` to go on from there.
+        State of the reservoir at the end of training; pass it to `predict` to continue from there.
+    scaling_ : Scaling or None
+        Mean and scale of the inputs over the training series.
     n_features_in_ : int
 
     Examples
@@ -60,6 +90,8 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     >>> bool(np.abs(ahead - x[801:1001]).max() < 1e-3)
     True
     """
+
+    fitted_: FittedRegressor
 
     def __init__(
         self,
@@ -82,45 +114,27 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         X : array-like (time, features) or (batch, time, features), or list of arrays
         y : array-like (time,) or (time, targets), with a batch axis or as a list where X is
         """
-        with unharmed(self):
-            self._fit(X, y)
-        return self
-
-    def _fit(self, X: Any, y: Any) -> None:
         washout = checks.integer("washout", self.washout, 0)
         standardize = checks.flag("standardize", self.standardize)
         reservoir = own_reservoir(self.reservoir, ParalESN, standardize)
         readout = own_readout(self.readout, Ridge, "regression")
-        shape = layout(X)
-        omits = getattr(readout, "nan_targets", "error") == "omit"
-        targets = targets_for(y, shape, allow_nan=omits)
-        for b, steps in enumerate(shape.lengths):
+        names = _get_feature_names(X)
+        source = sources.source(X)
+        targets = targets_for(y, source, allow_nan=_omits_nan(readout))
+        for b, steps in enumerate(source.lengths):
             if steps <= washout:
                 raise ValueError(
                     f"every series must be longer than the washout ({washout} steps), "
                     f"got {steps} in series {b}"
                 )
-        self.reservoir_ = reservoir.fit(X)
-        self._scaling = scaling.measure(X)._asdict() if standardize else None
-        self.n_features_in_ = self.reservoir_.n_features_in_
-        self.__dict__.pop("feature_names_in_", None)
-        if hasattr(self.reservoir_, "feature_names_in_"):
-            self.feature_names_in_ = self.reservoir_.feature_names_in_
-        self._flat = targets.flat
-        ends: list[tuple[np.ndarray, ...]] = []
-        learnt = self._learnt(X, shape, targets.arrays, washout, ends)
-        if isinstance(readout, Ridge):
-            for states, wanted in learnt:
-                readout.partial_fit(states, wanted)
-            readout.coef_  # noqa: B018 (solve now, so that predicting changes nothing)
-        else:
-            pairs = list(learnt)
-            wanted = np.concatenate([pair[1] for pair in pairs])
-            readout.fit(
-                np.concatenate([pair[0] for pair in pairs]), wanted[:, 0] if self._flat else wanted
-            )
-        self.readout_ = readout
-        self.state_ = _joined(ends, shape.kind, self.reservoir_)
+        reservoir.fit(source.first_row())
+        scales = scaling.measure(source) if standardize else None
+        blocks = StateBlocks(reservoir, scales, source)
+        _learn(readout, _lessons(blocks, targets, washout), targets.flat)
+        self.fitted_ = FittedRegressor(
+            reservoir, readout, blocks.state, scales, names, targets.flat
+        )
+        return self
 
     def predict(self, X: Any, state: State | None = None, return_state: bool = False) -> Any:
         """Predict the target at every time step.
@@ -131,147 +145,140 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         state : State, optional
             Where to start, such as `state_` or what an earlier call returned. Default: zero.
         return_state : bool
-            Return the state to go on from as well.
+            Return the state to continue from as well.
 
         Returns
         -------
         predictions : array or list of arrays, shaped as the targets were
         state : State, only with `return_state`
         """
-        check_is_fitted(self, "readout_")
+        source = self._source(X)
         if state is not None and not isinstance(state, State):
             raise checks.fail("state", state, "None or a State", TypeError)
-        self.reservoir_.check_names(X, reset=False)
-        shape = layout(X, self.n_features_in_, type(self).__name__)
-        if state is not None and shape.kind != series.SINGLE:
+        if state is not None and source.kind != series.SINGLE:
             for h in state.layers:
-                if h.ndim != 2 or h.shape[0] != shape.lengths.size:
+                if h.ndim != 2 or h.shape[0] != len(source):
                     raise ValueError(
-                        f"state must be of as many series as X ({shape.lengths.size}), got layers "
-                        f"of shape {h.shape}"
+                        f"state must be of as many series as X ({len(source)}), got layers of "
+                        f"shape {h.shape}"
                     )
-        pieces: list[list[np.ndarray]] = [[] for _ in shape.lengths]
-        ends: list[tuple[np.ndarray, ...]] = []
-        for first, _, blocks in self._states(X, shape, ends, state):
-            for b, states in enumerate(blocks, first):
-                if states.shape[0]:
-                    predicted = np.asarray(self.readout_.predict(states))
-                    pieces[b].append(predicted.reshape(states.shape[0], -1))
-        result = restore([np.concatenate(p) for p in pieces], shape.kind, self._flat)
-        if not return_state:
-            return result
-        return result, _joined(ends, shape.kind, self.reservoir_)
+        predictions, end = self._predictions(source, state)
+        result = restore(predictions, source.kind, self.fitted_.is_flat)
+        return (result, end) if return_state else result
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination over all time steps but the washout, as in training.
 
-        Averaged over targets; a readout that leaves missing targets out has them left out here too.
+        Averaged over targets. Where the readout omits missing targets, so does the score.
         """
-        shape = layout(X)
-        omits = getattr(self.readout_, "nan_targets", "error") == "omit"
-        targets = targets_for(y, shape, allow_nan=omits).arrays
-        predicted = targets_for(self.predict(X), shape).arrays
-        skipped = [min(self.washout, int(steps) - 1) for steps in shape.lengths]
+        source = self._source(X)
+        omits = _omits_nan(self.readout_)
+        targets = targets_for(y, source, allow_nan=omits).arrays
+        skipped = [min(self.washout, int(steps) - 1) for steps in source.lengths]
 
         def scored(arrays: list[np.ndarray]) -> np.ndarray:
             return np.concatenate([a[skip:] for a, skip in zip(arrays, skipped, strict=True)])
 
         weight = None
         if sample_weight is not None:
-            weight = scored(targets_for(sample_weight, shape).arrays)[:, 0]
-        wanted, got = scored(targets), scored(predicted)
+            weight = scored(targets_for(sample_weight, source).arrays)[:, 0]
+        wanted, predicted = scored(targets), scored(self._predictions(source, None)[0])
         if not omits:
-            return float(r2_score(wanted, got, sample_weight=weight))
-        known = ~np.isnan(wanted)
+            return float(r2_score(wanted, predicted, sample_weight=weight))
         scores = [
-            r2_score(wanted[k, t], got[k, t], sample_weight=None if weight is None else weight[k])
-            for t, k in enumerate(known.T)
+            r2_score(
+                wanted[known, t],
+                predicted[known, t],
+                sample_weight=None if weight is None else weight[known],
+            )
+            for t, known in enumerate(~np.isnan(wanted).T)
         ]
         return float(np.mean(scores))
 
-    # What a saved model holds besides its parameters.
-    LEARNT = ("reservoir_", "readout_", "state_", "n_features_in_", "feature_names_in_", "_flat",
-              "_scaling")  # fmt: skip
+    # -- what was learnt -------------------------------------------------------------------------
 
-    def _check_learnt(self) -> None:
-        """Check that what a file said was learnt fits together."""
-        check_reservoir(self.reservoir_)
-        check_readout(self.readout_, self.reservoir_.n_features_out_)
-        if self.state_.origin != self.reservoir_.fingerprint_:
-            raise ValueError("the state does not belong to the reservoir")
-        scaling.check(self._scaling, self.reservoir_.n_features_in_)
+    @property
+    def reservoir_(self) -> Reservoir:
+        """The reservoir that was drawn."""
+        return self.fitted_.reservoir
 
-    # -- blocks of states ------------------------------------------------------------------------
+    @property
+    def readout_(self) -> Any:
+        """The fitted readout."""
+        return self.fitted_.readout
 
-    def _states(
-        self,
-        X: Any,
-        shape: Layout,
-        ends: list[tuple[np.ndarray, ...]],
-        state: State | None = None,
-    ) -> Iterator[tuple[int, int, list[np.ndarray]]]:
-        """Blocks of states: number of the first series, first step, one array per series.
+    @property
+    def state_(self) -> State:
+        """State of the reservoir at the end of training."""
+        return self.fitted_.state
 
-        A few series at a time, so that a block holds about `_ROWS` rows; where they ended is
-        appended to `ends`.
-        """
-        count, longest = shape.lengths.size, int(shape.lengths.max())
-        size = count if shape.kind == series.SINGLE else max(1, _ROWS // min(longest, _ROWS))
-        block = max(1, _ROWS // min(size, count))
-        for first in range(0, count, size):
-            group = X if shape.kind == series.SINGLE else X[first : first + size]
-            if first:  # the reservoir would count series from the first of the group
-                series.check_finite(group, first)
-            start = state
-            if state is not None and shape.kind != series.SINGLE:
-                start = State(tuple(h[first : first + size] for h in state.layers), state.origin)
-            if self._scaling is not None:
-                group = _scaled(group, block, scaling.Scaling(**self._scaling), shape.kind)
-            stream = self.reservoir_.stream(group, block, start)
-            step = 0
-            for states in stream:
-                blocks = [states] if shape.kind == series.SINGLE else list(states)
-                yield first, step, blocks
-                step += block
-            assert isinstance(stream.state, State)
-            ends.append(stream.state.layers)
+    @property
+    def scaling_(self) -> Scaling | None:
+        """Mean and scale of the inputs over the training series, or None."""
+        return self.fitted_.scaling
 
-    def _learnt(
-        self,
-        X: Any,
-        shape: Layout,
-        targets: list[np.ndarray],
-        washout: int,
-        ends: list[tuple[np.ndarray, ...]],
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """States and targets to learn from, block by block, the washout left out."""
-        for first, step, blocks in self._states(X, shape, ends):
-            skip = max(0, washout - step)
-            pairs = [
-                (states[skip:], targets[b][step + skip : step + states.shape[0]])
-                for b, states in enumerate(blocks, first)
-                if states.shape[0] > skip
-            ]
-            if len(pairs) == 1:
-                yield pairs[0]
-            elif pairs:
-                states, wanted = zip(*pairs, strict=True)
-                yield np.concatenate(states), np.concatenate(wanted)
+    @property
+    def n_features_in_(self) -> int:
+        """Features of a time step."""
+        return self.reservoir_.n_features_in_
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """Names of the columns of X; absent where it had none."""
+        if self.fitted_.feature_names is None:
+            raise AttributeError("feature_names_in_: the model was fitted to data without names")
+        return self.fitted_.feature_names
+
+    # -- predictions -----------------------------------------------------------------------------
+
+    def _source(self, X: Any) -> Source:
+        """Series to predict from, with the features of those learnt from."""
+        check_is_fitted(self, "fitted_")
+        _check_feature_names(self, X, reset=False)
+        return sources.source(X, self.n_features_in_, type(self).__name__)
+
+    def _predictions(self, source: Source, start: State | None) -> tuple[list[np.ndarray], State]:
+        """Predictions (time, targets) of each series, and the state at their ends."""
+        pieces: list[list[np.ndarray]] = [[] for _ in range(len(source))]
+        blocks = StateBlocks(self.reservoir_, self.scaling_, source, start)
+        for first, _, states_of_each in blocks:
+            for b, states in enumerate(states_of_each, first):
+                if states.shape[0]:
+                    predicted = np.asarray(self.readout_.predict(states))
+                    pieces[b].append(predicted.reshape(states.shape[0], -1))
+        return [np.concatenate(of_one) for of_one in pieces], blocks.state
 
 
-register_estimator(ReservoirRegressor, ReservoirRegressor.LEARNT, ReservoirRegressor._check_learnt)
+def _omits_nan(readout: Any) -> bool:
+    """Whether a readout leaves missing targets out."""
+    return getattr(readout, "nan_targets", "error") == "omit"
 
 
-def _scaled(group: Any, block: int, found: scaling.Scaling, kind: str) -> Any:
-    """Series in units of standard deviations; long ones block by block."""
-    if kind == series.RAGGED:
-        return found.apply(group)
-    return (found.apply(piece) for _, piece in series.blocks(group, block))
+def _lessons(
+    blocks: StateBlocks, targets: Targets, washout: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """States and targets to learn from, block by block, the washout left out."""
+    for first, step, states_of_each in blocks:
+        skip = max(0, washout - step)
+        pairs = [
+            (states[skip:], targets.arrays[b][step + skip : step + states.shape[0]])
+            for b, states in enumerate(states_of_each, first)
+            if states.shape[0] > skip
+        ]
+        if len(pairs) == 1:
+            yield pairs[0]
+        elif pairs:
+            states, wanted = zip(*pairs, strict=True)
+            yield np.concatenate(states), np.concatenate(wanted)
 
 
-def _joined(ends: list[tuple[np.ndarray, ...]], kind: str, reservoir: Reservoir) -> State:
-    """One state from those of groups of series."""
-    if kind == series.SINGLE:
-        return State(ends[0], reservoir.fingerprint_)
-    layers = tuple(np.concatenate(parts) for parts in zip(*ends, strict=True))
-    return State(layers, reservoir.fingerprint_)
+def _learn(readout: Any, lessons: Iterator[tuple[np.ndarray, np.ndarray]], is_flat: bool) -> None:
+    """Fit a readout, block by block where it can learn so."""
+    if isinstance(readout, Ridge):
+        for states, wanted in lessons:
+            readout.partial_fit(states, wanted)
+        readout.coef_  # noqa: B018 (solve now, so that predicting changes nothing)
+        return
+    pairs = list(lessons)
+    wanted = np.concatenate([pair[1] for pair in pairs])
+    readout.fit(np.concatenate([pair[0] for pair in pairs]), wanted[:, 0] if is_flat else wanted)

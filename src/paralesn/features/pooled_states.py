@@ -1,6 +1,7 @@
 """Pooled states: a row of features for each series, a reservoir's states summed up over time."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import pi
 from typing import Any, Self
 
@@ -8,15 +9,37 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from paralesn import checks, scaling, series
+from paralesn import checks, scaling, sources
 from paralesn.engines.base import check_pools
-from paralesn.persistence import register_estimator
+from paralesn.persistence import register
 from paralesn.reservoirs.base import Reservoir
 from paralesn.reservoirs.paralesn import ParalESN
+from paralesn.scaling import Scaling
 
 _VALUES = 1 << 22  # input values read at a time
 
 
+@register
+@dataclass(frozen=True, eq=False)
+class FittedPooledStates:
+    """The reservoir as drawn, how its states are pooled, and how inputs are scaled, if at all."""
+
+    reservoir: Reservoir
+    pools: tuple[str, ...]
+    segments: int
+    scaling: Scaling | None
+
+    def check(self, model: Any = None) -> None:
+        """Check that what a file said was learnt fits together."""
+        if not isinstance(self.reservoir, Reservoir):
+            raise TypeError("PooledStates must hold a reservoir")
+        check_pools(self.pools)
+        checks.integer("segments", self.segments, 1)
+        if self.scaling is not None:
+            self.scaling.check(self.reservoir.n_features_in_)
+
+
+@register
 class PooledStates(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Features of series: statistics of each unit's states over time.
 
@@ -44,6 +67,8 @@ class PooledStates(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     ----------
     reservoir_ : reservoir
         The one that was drawn.
+    scaling_ : Scaling or None
+        Mean and scale of the inputs.
     n_features_in_, n_features_out_ : int
         Features (channels) of a time step; columns of the result.
 
@@ -60,6 +85,8 @@ class PooledStates(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     >>> paper.fit_transform(X).shape
     (20, 16)
     """
+
+    fitted_: FittedPooledStates
 
     def __init__(
         self,
@@ -87,11 +114,10 @@ class PooledStates(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         segments = checks.integer("segments", self.segments, 1)
         checks.flag("standardize", self.standardize)
         reservoir = self._own_reservoir()
-        X = series.collection(X, None, type(self).__name__)
-        reservoir.fit(X)
-        scales = scaling.measure(X)._asdict() if self.standardize else None
-        self.reservoir_, self._pooling, self._scaling = reservoir, (pools, segments), scales
-        self.n_features_in_ = reservoir.n_features_in_
+        source = sources.collection(X, None, type(self).__name__)
+        reservoir.fit(source.first_row())
+        measured = scaling.measure(source) if self.standardize else None
+        self.fitted_ = FittedPooledStates(reservoir, pools, segments, measured)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -100,23 +126,37 @@ class PooledStates(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def blocks(self, X: Any) -> Iterator[np.ndarray]:
         """The same in blocks of series, one after the other, in bounded memory."""
-        check_is_fitted(self, "reservoir_")
-        X = series.collection(X, self.n_features_in_, type(self).__name__)
-        scales = None if self._scaling is None else scaling.Scaling(**self._scaling)
-        longest = max(len(x) for x in X)
-        size = max(1, _VALUES // (longest * self.n_features_in_))
-        for first in range(0, len(X), size):
-            block = X[first : first + size]
-            if first:  # the reservoir would count series from the first of these
-                series.check_finite(block, first)
-            block = block if scales is None else scales.apply(block)
-            yield self.reservoir_.pool(block, *self._pooling)
+        check_is_fitted(self, "fitted_")
+        source = sources.collection(X, self.n_features_in_, type(self).__name__)
+        fitted, reservoir = self.fitted_, self.reservoir_
+        size = max(1, _VALUES // (source.longest * source.n_features))
+        for group in source.groups(size):
+            if fitted.scaling is None:
+                series = group.read(reservoir.real_dtype)
+            else:
+                series = fitted.scaling.apply_to(group.read(check=False))
+            yield reservoir.pool(series, fitted.pools, fitted.segments)
+
+    @property
+    def reservoir_(self) -> Reservoir:
+        """The reservoir that was drawn."""
+        return self.fitted_.reservoir
+
+    @property
+    def scaling_(self) -> Scaling | None:
+        """Mean and scale of the inputs over the training series, or None."""
+        return self.fitted_.scaling
+
+    @property
+    def n_features_in_(self) -> int:
+        """Features (channels) of a time step."""
+        return self.reservoir_.n_features_in_
 
     @property
     def n_features_out_(self) -> int:
         """Columns of the features."""
-        pools, segments = self._pooling
-        return len(pools) * segments * self.reservoir_.n_features_out_
+        fitted = self.fitted_
+        return len(fitted.pools) * fitted.segments * fitted.reservoir.n_features_out_
 
     @property
     def _n_features_out(self) -> int:
@@ -140,21 +180,6 @@ class PooledStates(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         given = getattr(self.reservoir, "dtype", "float32")
         tags.transformer_tags.preserves_dtype = [checks.dtype_name(given)]
         return tags
-
-    # What a saved transformer holds besides its parameters.
-    LEARNT = ("reservoir_", "n_features_in_", "_pooling", "_scaling")
-
-    def _check_learnt(self) -> None:
-        """Check that what a file said was learnt fits together."""
-        if not isinstance(self.reservoir_, Reservoir):
-            raise TypeError("PooledStates must hold a reservoir")
-        pools, segments = self._pooling
-        check_pools(pools)
-        checks.integer("segments", segments, 1)
-        scaling.check(self._scaling, self.reservoir_.n_features_in_)
-
-
-register_estimator(PooledStates, PooledStates.LEARNT, PooledStates._check_learnt)
 
 
 def default_reservoir() -> ParalESN:

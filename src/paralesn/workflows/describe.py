@@ -49,7 +49,7 @@ def drawn_reservoir(model: Any) -> Any:
 
 def learnt_columns(forecaster: Any) -> tuple[list[str] | None, list[str]]:
     """Names of the targets, None where they had none, and of inputs known in advance."""
-    return forecaster._names["y"], forecaster._names["X"] or []
+    return forecaster.target_names_, forecaster.known_names_ or []
 
 
 def _sizes(component: Any) -> dict[str, Any]:
@@ -90,13 +90,13 @@ def _learnt(model: Any) -> dict[str, Any]:
         record |= {
             "horizon": model.horizon_, "columns": targets,
             "known_in_advance": inputs or model.n_known_,
-            "intervals": model._calibration is not None,
+            "intervals": model.has_intervals_,
         }  # fmt: skip
     if hasattr(model, "feature_names_in_"):
         record["columns"] = [str(name) for name in model.feature_names_in_]
-    if getattr(model, "_scaling", None) is not None:
-        record["mean"] = plain(model._scaling["mean"])
-        record["scale"] = plain(model._scaling["scale"])
+    if getattr(model, "scaling_", None) is not None:
+        record["mean"] = plain(model.scaling_.mean)
+        record["scale"] = plain(model.scaling_.scale)
     return record
 
 

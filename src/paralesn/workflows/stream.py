@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from paralesn.estimators.live import Live, Standing
+from paralesn.estimators.live import Live, LiveState
 from paralesn.persistence import save
 from paralesn.workflows.describe import learnt_columns
 
@@ -25,15 +25,15 @@ def start(model: Any, path: Path, *, fresh: bool = False) -> Live:
         raise ValueError(f"{path}: {error}") from error
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
-    live.standing = replace(live.standing, model=digest)
+    live.state = replace(live.state, model=digest)
     return live
 
 
-def resume(live: Live, standing: Standing, path: Path) -> None:
+def resume(live: Live, state: LiveState, path: Path) -> None:
     """Continue from a state, which must be of the same model; `path` is where it came from."""
-    if standing.model != live.standing.model:
+    if state.model != live.state.model:
         raise ValueError(f"{path} belongs to another model, or to another version of this one")
-    live.standing = standing
+    live.state = state
 
 
 class LineReader:
@@ -53,7 +53,7 @@ class LineReader:
         try:
             return self._live.read(self._row(line), number)
         except ValueError:
-            self._live.standing = replace(self._live.standing, lines=number)
+            self._live.state = replace(self._live.state, lines=number)
             raise
 
     def _row(self, line: bytes) -> np.ndarray:
@@ -103,7 +103,7 @@ class StateSaver:
         self, live: Live, path: Path | None, seconds: float, on_error: Callable[[OSError], None]
     ) -> None:
         self._live, self._path, self._seconds, self._on_error = live, path, seconds, on_error
-        self._saved: Standing | None = live.standing if path and path.exists() else None
+        self._saved: LiveState | None = live.state if path and path.exists() else None
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -113,10 +113,10 @@ class StateSaver:
             self._save()
 
     def _save(self) -> None:
-        standing = self._live.standing
-        if self._path is not None and standing is not self._saved:
-            save(standing, self._path)
-            self._saved = standing
+        state = self._live.state
+        if self._path is not None and state is not self._saved:
+            save(state, self._path)
+            self._saved = state
 
     def _save_at_intervals(self) -> None:
         while not self._stop.wait(self._seconds):

@@ -1,17 +1,17 @@
-"""Forecasts of any length: predictions are read again as observations."""
+"""Forecasts of any length: the model reads its predictions as if they had been observed."""
 
 from typing import Any
 
 import numpy as np
 
-from paralesn.estimators.forecaster.windows import Rows
+from paralesn.estimators.forecaster.windows import Windows, as_series
 from paralesn.layers.state import State
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.base import Reservoir
 
 
-def roll(
-    rows: Rows,
+def close_loop(
+    windows: Windows,
     reservoir: Reservoir,
     readout: Any,
     layers: tuple[np.ndarray, ...],
@@ -19,7 +19,7 @@ def roll(
     known: np.ndarray,
     steps: int,
 ) -> np.ndarray:
-    """Forecast the steps (batch, steps, width) that follow on `pending`.
+    """Forecast the steps (batch, steps, width) after `pending`, a horizon at a time.
 
     Parameters
     ----------
@@ -28,22 +28,30 @@ def roll(
     known : (batch, whole horizons, known), what is known of the steps to come
     """
     state = State(layers, reservoir.fingerprint_)
-    if rows.horizon == 1 and isinstance(readout, Ridge):
-        return _closed_loop(rows, reservoir, readout, state, pending, known, steps)
+    if windows.horizon == 1 and isinstance(readout, Ridge):
+        return _in_engine(windows, reservoir, readout, state, pending, known, steps)
     pieces = []
-    for first in range(0, steps, rows.horizon):
-        seen = rows.seen(pending[:, 1:], pending[:, :1])
-        ahead = known[:, first : first + rows.horizon]
-        inputs = np.concatenate([seen, ahead], axis=2)
-        z, state = reservoir.last(inputs, state, return_state=True)
-        predicted = rows.predictions(readout, z, pending[:, -1])
+    for first in range(0, steps, windows.horizon):
+        observed = windows.changed(pending[:, 1:], pending[:, :1])
+        ahead = known[:, first : first + windows.horizon]
+        inputs = np.concatenate([observed, ahead], axis=2)
+        z, state = reservoir.last(as_series(inputs), state, return_state=True)
+        predicted = windows.predictions(readout, z, pending[:, -1])
+        check_bounded(predicted, first)
         pieces.append(predicted)
         pending = np.concatenate([pending[:, -1:], predicted], axis=1)
     return np.concatenate(pieces, axis=1)[:, :steps]
 
 
-def _closed_loop(
-    rows: Rows,
+def check_bounded(values: np.ndarray, first: int = 0) -> None:
+    """Raise where forecasts (batch, steps, width) from step `first` on are not finite."""
+    if not np.isfinite(values).all():
+        step = first + int(np.argwhere(~np.isfinite(values))[:, 1].min()) + 1
+        raise ValueError(f"the closed loop diverged: no finite forecast from step {step} on")
+
+
+def _in_engine(
+    windows: Windows,
     reservoir: Reservoir,
     readout: Ridge,
     state: State,
@@ -52,13 +60,13 @@ def _closed_loop(
     steps: int,
 ) -> np.ndarray:
     """One step at a time, inside the engine."""
-    width = rows.width
-    inputs = np.zeros((steps, len(pending), width + rows.known))
-    inputs[0, :, :width] = rows.seen(pending[:, 1:], pending[:, :1])[:, 0]
+    width = windows.width
+    inputs = np.zeros((steps, len(pending), width + windows.known))
+    inputs[0, :, :width] = windows.changed(pending[:, 1:], pending[:, :1])[:, 0]
     inputs[:, :, width:] = known.transpose(1, 0, 2)
     weights = np.ascontiguousarray(np.asarray(readout.coef_).reshape(width, -1))
     intercept = np.asarray(readout.intercept_).reshape(width)
     # Where changes are read, the change predicted is what is fed back.
-    difference = rows.difference and not rows.changes
-    found = reservoir.close_loop(inputs, state, weights, intercept, difference).transpose(1, 0, 2)
-    return pending[:, -1:] + found.cumsum(axis=1) if rows.changes else found
+    difference = windows.difference and not windows.changes
+    values = reservoir.close_loop(inputs, state, weights, intercept, difference).transpose(1, 0, 2)
+    return pending[:, -1:] + values.cumsum(axis=1) if windows.changes else values

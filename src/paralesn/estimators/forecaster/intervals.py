@@ -1,6 +1,5 @@
 """Intervals around forecasts, from the errors of forecasts into data held out of training."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, floor
@@ -8,12 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn.estimators.forecaster.windows import Rows
+from paralesn.estimators.forecaster.closed_loop import close_loop
+from paralesn.estimators.forecaster.windows import Windows, as_series
 from paralesn.layers.state import State
 from paralesn.persistence import register
 from paralesn.reservoirs.base import Reservoir
-
-Roll = Callable[..., np.ndarray]  # of a readout, layers, pending, known and steps
 
 ORIGINS = 200  # forecasts into the held-out steps, at most
 
@@ -29,17 +27,17 @@ class Forecast(NamedTuple):
 @register
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What it takes to forecast again from places in the held-out part of the training series.
+    """What it takes to forecast again from origins in the held-out part of the training series.
 
     Attributes
     ----------
-    readout : the readout as it was before it saw the held-out part
+    readout : the readout as it was before it learnt from the held-out part
     layers : per layer (K, series, units)
-        States `horizon` steps before each place.
+        States `horizon` steps before each origin.
     panel : (series, n, features)
-        Observations and known inputs from `horizon` steps before the first place to the end.
+        Observations and known inputs from `horizon` steps before the first origin to the end.
     origins : (K,)
-        The places: the step of `panel` that is the last one known to each forecast.
+        The step of `panel` that is the last one known to each forecast.
     """
 
     readout: Any
@@ -47,22 +45,23 @@ class Calibration:
     panel: np.ndarray
     origins: np.ndarray
 
-    def residuals(self, roll: Roll, rows: Rows, steps: int) -> np.ndarray:
-        """Errors (K, steps, D) of forecasts by `roll` over whole horizons, NaN beyond the end."""
-        h, width = rows.horizon, rows.width
+    def residuals(self, reservoir: Reservoir, windows: Windows, steps: int) -> np.ndarray:
+        """Errors (K, steps, targets) of forecasts over whole horizons, NaN beyond the end."""
+        h, width = windows.horizon, windows.width
         pending = np.concatenate([self._window(o - h, h + 1) for o in self.origins])
         truth = np.concatenate([self._window(o + 1, steps) for o in self.origins])
         # Inputs known in advance end with the series: horizons that reach beyond do not count.
         ended = np.isnan(truth[:, :, 0])
         whole = ended.reshape(len(ended), -1, h).any(axis=2).repeat(h, axis=1)
         known = np.where(whole[:, :, None], 0.0, truth[:, :, width:])
-        layers = tuple(part.reshape(-1, part.shape[-1]) for part in self.layers)
-        forecast = roll(self.readout, layers, pending[:, :, :width], known, steps)
-        beyond = whole if rows.known else ended
+        layers = tuple(states.reshape(-1, states.shape[-1]) for states in self.layers)
+        newest = pending[:, :, :width]
+        forecast = close_loop(windows, reservoir, self.readout, layers, newest, known, steps)
+        beyond = whole if windows.known else ended
         truth = np.where(beyond[:, :, None], np.nan, truth[:, :, :width])
         errors = truth[:, -forecast.shape[1] :] - forecast
-        each = errors.reshape(self.origins.size, -1, *errors.shape[1:])
-        return rows.flat(each.swapaxes(0, 1))
+        of_each = errors.reshape(self.origins.size, -1, *errors.shape[1:])
+        return windows.flat(of_each.swapaxes(0, 1))
 
     def check(self, horizon: int, features: int, count: int) -> None:
         """Check what a file said: `count` series of so many features."""
@@ -78,12 +77,12 @@ class Calibration:
 
     def _window(self, first: int, count: int) -> np.ndarray:
         """Steps (series, count, features) from `first` on, NaN beyond the end."""
-        found = self.panel[:, first : first + count]
-        rest = np.full((len(found), count - found.shape[1], found.shape[2]), np.nan)
-        return np.concatenate([found, rest], axis=1)
+        inside = self.panel[:, first : first + count]
+        rest = np.full((len(inside), count - inside.shape[1], inside.shape[2]), np.nan)
+        return np.concatenate([inside, rest], axis=1)
 
 
-def prepare(
+def calibrate(
     reservoir: Reservoir,
     readout: Any,
     state: State,
@@ -93,18 +92,18 @@ def prepare(
 ) -> Calibration:
     """Make a calibration on the last `held` steps of a panel.
 
-    `state` is that of the reservoir `horizon` steps before the first place, the step before them.
+    `state` is that of the reservoir `horizon` steps before the first origin.
     """
     steps, horizon = panel.shape[1], panel.shape[1] - inputs.shape[1]
     count = min(ORIGINS, held)
     origins = np.unique(np.linspace(steps - held - 1, steps - 2, count).astype(int))
     layers = [state.layers]
-    for a, b in pairwise(origins - horizon + 1):
-        _, state = reservoir.last(inputs[:, a:b], state, return_state=True)
+    for a, b in pairwise((origins - horizon + 1).tolist()):
+        _, state = reservoir.last(as_series(inputs[:, a:b]), state, return_state=True)
         layers.append(state.layers)
     return Calibration(
         readout=readout,
-        layers=tuple(np.stack(parts) for parts in zip(*layers, strict=True)),
+        layers=tuple(np.stack(states) for states in zip(*layers, strict=True)),
         panel=panel[:, origins[0] - horizon :].copy(),
         origins=origins - origins[0] + horizon,
     )

@@ -1,18 +1,47 @@
-"""Rows of a series to forecast: observations, then what is known in advance."""
+"""Windows of a series: what a reservoir reads at each step, and the horizon a readout learns."""
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from paralesn import series
+from paralesn.persistence import register
 from paralesn.scaling import Scaling
+from paralesn.series import BATCH, Series
 
 
-class Rows(NamedTuple):
-    """How rows (time, targets + known) become what a reservoir reads and a readout learns.
+@register
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """How a table of observations becomes inputs of a reservoir and targets of a readout.
 
-    Rows are laid out as a panel (series, time, columns): one series of all targets or, where the
-    model is shared, a series for each target. What is known in advance is part of every series.
+    Rows (time, targets + known) are laid out as a panel (series, time, columns): one series of all
+    targets or, where the model is shared, a series for each target. What is known in advance is
+    part of every series.
+
+    Attributes
+    ----------
+    targets, known : int
+        Columns that are forecast, and columns that are known in advance.
+    horizon : int
+        Steps predicted directly.
+    only_last : bool
+        Whether only the last step of the horizon is predicted.
+    difference : bool
+        Whether differences to the newest observation are predicted.
+    changes : bool
+        Whether the reservoir reads changes from step to step instead of values.
+    shared : bool
+        Whether every target is a series of its own.
+    washout, every : int
+        Steps that are not learnt from at the start; after it, every so many are.
+    scaling : Scaling or None
+        Of targets and known columns.
+    target_names, known_names : list of str or None
+        Names of the columns, where they had names.
+    is_flat : bool
+        Whether the targets came as (time,).
     """
 
     targets: int
@@ -20,30 +49,54 @@ class Rows(NamedTuple):
     horizon: int
     only_last: bool
     difference: bool
-    changes: bool  # whether the reservoir reads changes from step to step, not values
+    changes: bool
     shared: bool
     washout: int
-    every: int  # of the steps after the washout is learnt from
+    every: int
     scaling: Scaling | None
-    names: dict[str, list[str] | None]  # of the columns of y and X, where they had names
-    dtype: np.dtype  # in which the reservoir must be able to hold scaled rows
+    target_names: list[str] | None
+    known_names: list[str] | None
+    is_flat: bool
 
     @property
     def width(self) -> int:
         """Targets in each series of a panel."""
         return 1 if self.shared else self.targets
 
-    def read(self, y: Any, X: Any, more: int = 0) -> np.ndarray:
-        """Rows from new data, scaled; X has `more` rows than y, whose place is left NaN."""
-        observed, _ = read_rows(y, "y", columns=self.targets)
-        self._check_names(y, "y")
-        return self._joined(observed, X, more)
+    @property
+    def n_series(self) -> int:
+        """Series of a panel."""
+        return self.targets if self.shared else 1
 
-    def ahead(self, X: Any, steps: int) -> np.ndarray:
+    def check(self, features: int) -> None:
+        """Check what a file said, for a reservoir that reads so many features."""
+        d, known = self.targets, self.known
+        flags = (self.only_last, self.difference, self.changes, self.shared, self.is_flat)
+        right = (
+            all(isinstance(n, int) for n in (d, known, self.horizon, self.washout, self.every))
+            and d >= 1 and known >= 0 and (d == 1 or not self.is_flat)
+            and self.horizon >= 1 and self.washout >= 0 and self.every >= 1
+            and self.width + known == features
+            and {*flags} <= {True, False}
+        )  # fmt: skip
+        if not right:
+            raise ValueError("the windows of a forecaster do not fit together")
+        if self.scaling is not None:
+            self.scaling.check(d + known)
+
+    # -- tables ----------------------------------------------------------------------------------
+
+    def read(self, y: Any, X: Any, dtype: np.dtype, more: int = 0) -> np.ndarray:
+        """Rows of new data, scaled; X has `more` rows than y, for which y is NaN."""
+        observed, _ = read_table(y, "y", columns=self.targets)
+        _check_names(y, "y", self.target_names)
+        return self._joined(observed, X, dtype, more)
+
+    def ahead(self, X: Any, dtype: np.dtype, steps: int) -> np.ndarray:
         """Rows of steps to come: what is known of them, scaled, after NaN for what is not."""
-        return self._joined(np.zeros((0, self.targets)), X, steps)
+        return self._joined(np.zeros((0, self.targets)), X, dtype, steps)
 
-    def _joined(self, observed: np.ndarray, X: Any, more: int) -> np.ndarray:
+    def _joined(self, observed: np.ndarray, X: Any, dtype: np.dtype, more: int) -> np.ndarray:
         count = len(observed) + more
         known = np.zeros((count, 0))
         if not self.known and X is not None:
@@ -51,23 +104,34 @@ class Rows(NamedTuple):
         if self.known:
             if X is None:
                 raise ValueError(f"X must hold the {self.known} inputs known in advance, got None")
-            known, _ = read_rows(X, "X", count, "here", self.known)
-            self._check_names(X, "X")
+            known, _ = read_table(X, "X", count, "here", self.known)
+            _check_names(X, "X", self.known_names)
         rest = np.full((more, self.targets), np.nan)
         with np.errstate(over="ignore"):
             rows = self.scaled(np.hstack([np.vstack([observed, rest]), known]))
-            held = np.isfinite(rows.astype(self.dtype)) | np.isnan(rows)
-        if not held.all():
-            step, column = np.argwhere(~held)[0]
+            is_held = np.isfinite(rows.astype(dtype)) | np.isnan(rows)
+        if not is_held.all():
+            step, column = np.argwhere(~is_held)[0]
             name = "y" if column < self.targets else "X"
-            raise ValueError(f"{name} must stay finite in {self.dtype}, got more at step {step}")
+            raise ValueError(f"{name} must stay finite in {dtype}, got more at step {step}")
         return rows
 
-    def _check_names(self, data: Any, name: str) -> None:
-        """Raise where columns have other names, or another order, than in training."""
-        before, now = self.names[name], names_of(data)
-        if before is not None and now is not None and before != now:
-            raise ValueError(f"{name} must have the feature names {before} as in fit, got {now}")
+    def scaled(self, rows: np.ndarray) -> np.ndarray:
+        """Rows in the units the reservoir reads."""
+        return rows if self.scaling is None else self.scaling.apply(rows)
+
+    def restored(self, values: np.ndarray) -> np.ndarray:
+        """Values (…, targets) in the units of y."""
+        if self.scaling is None:
+            return values
+        return values * self.scaling.scale[: self.targets] + self.scaling.mean[: self.targets]
+
+    def like_y(self, values: np.ndarray) -> np.ndarray:
+        """Values (…, targets) in the units of y, without the last axis if y had none."""
+        restored = self.restored(values)
+        return restored[..., 0] if self.is_flat else restored
+
+    # -- panels ----------------------------------------------------------------------------------
 
     def panel(self, rows: np.ndarray) -> np.ndarray:
         """Rows (…, time, targets + known) as series (…, series, time, width + known)."""
@@ -85,8 +149,8 @@ class Rows(NamedTuple):
         """Values (series, …, width) as (…, targets)."""
         return np.moveaxis(values[..., 0], 0, -1) if self.shared else values[0]
 
-    def seen(self, observed: np.ndarray, before: np.ndarray | None) -> np.ndarray:
-        """What the reservoir reads of observations (…, time, width) that follow on `before`."""
+    def changed(self, observed: np.ndarray, before: np.ndarray | None) -> np.ndarray:
+        """What the reservoir reads of observations (…, time, width) that follow `before`."""
         if not self.changes:
             return observed
         first = observed[..., :1, :] if before is None else before
@@ -96,7 +160,7 @@ class Rows(NamedTuple):
         """What the reservoir reads: the observation of a step, the knowledge of a horizon later."""
         observed = panel[..., : -self.horizon, : self.width]
         known = panel[..., self.horizon :, self.width :]
-        return np.concatenate([self.seen(observed, before), known], axis=-1)
+        return np.concatenate([self.changed(observed, before), known], axis=-1)
 
     def wanted(self, panel: np.ndarray, steps: slice) -> np.ndarray:
         """Targets (series * steps, horizon * width) of some steps."""
@@ -129,33 +193,37 @@ class Rows(NamedTuple):
         predicted = predicted.reshape(*z.shape[:-1], -1, self.width)
         return predicted + newest[..., None, :] if self.difference else predicted
 
-    def scaled(self, rows: np.ndarray) -> np.ndarray:
-        """Rows in the units the reservoir sees."""
-        return rows if self.scaling is None else self.scaling.apply(rows)
-
-    def restored(self, values: np.ndarray) -> np.ndarray:
-        """Values (…, targets) in the units of y."""
-        if self.scaling is None:
-            return values
-        return values * self.scaling.scale[: self.targets] + self.scaling.mean[: self.targets]
-
 
 def names_of(data: Any) -> list[str] | None:
     """Names of the columns of a frame."""
     return [str(name) for name in data.columns] if hasattr(data, "columns") else None
 
 
-def read_rows(
+def _check_names(data: Any, name: str, before: list[str] | None) -> None:
+    """Raise where columns have other names, or another order, than in training."""
+    now = names_of(data)
+    if before is not None and now is not None and before != now:
+        raise ValueError(f"{name} must have the feature names {before} as in fit, got {now}")
+
+
+def as_series(panel: np.ndarray) -> Series:
+    """A panel (series, time, features) as a reservoir reads it, without another check."""
+    count, steps, features = panel.shape
+    rows = np.ascontiguousarray(panel).reshape(-1, features)
+    return Series(rows, np.full(count, steps), BATCH)
+
+
+def read_table(
     data: Any, name: str, steps: int | None = None, why: str = "", columns: int | None = None
 ) -> tuple[np.ndarray, bool]:
-    """`data` as rows (time, columns), and whether it came without columns."""
+    """Rows (time, columns) of finite numbers, and whether `data` came without columns."""
     array = series.numeric(data, name)
     owner = "the ReservoirForecaster"
-    shaped = series.shaped(array, name, columns, owner)
-    if shaped.ndim == 3:
+    table = series.shaped(array, name, columns, owner)
+    if table.ndim == 3:
         raise ValueError(
             f"{name} must be one series, (time,) or (time, features), got 3 dimensions"
         )
-    if steps is not None and len(shaped) != steps:
-        raise ValueError(f"{name} must have {steps} time steps {why}, got {len(shaped)}")
-    return series.convert(shaped, np.dtype(float), name), array.ndim == 1
+    if steps is not None and len(table) != steps:
+        raise ValueError(f"{name} must have {steps} time steps {why}, got {len(table)}")
+    return series.convert(table, np.dtype(float), name), array.ndim == 1
