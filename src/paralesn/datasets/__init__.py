@@ -12,7 +12,7 @@ from paralesn.datasets.generated.listops import listops, load_listops
 from paralesn.datasets.generated.memory_tasks import ctxor, memcap, sinmem
 from paralesn.datasets.generated.narma import narma
 from paralesn.datasets.generated.pathfinder import load_pathfinder, pathfinder
-from paralesn.datasets.registry import Entry, FileCheck, available, check, fetch, load
+from paralesn.datasets.loading import Entry, FileCheck, available, check, fetch, load
 from paralesn.datasets.storage.folders import MissingFileError
 from paralesn.files import DamagedFileError
 

@@ -105,7 +105,7 @@ def _transfer(file: DataFile, folder: Path) -> Path:
     try:
         import pooch
 
-        from paralesn.datasets.storage.progress import ProgressBar
+        from paralesn.datasets.storage.download_bar import ProgressBar
     except ImportError as error:
         why = "and downloading needs the package pooch (pip install pooch)"
         raise file.missing(why) from error
