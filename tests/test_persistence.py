@@ -173,7 +173,7 @@ HOSTILE = {
     ),
     "newer format": (lambda c: c.update(format=99), None, "format 99 is newer"),
     "no format": (lambda c: c.pop("format"), None, "not a model file"),
-    "unknown class": (lambda c: c["model"].update(object="Popen"), None, "not a model file"),
+    "unknown class": (lambda c: c["model"].update(object="Popen"), None, "no class 'Popen' is"),
     "wrong class": (lambda c: c["model"].update(object="Ridge"), None, "cannot be loaded"),
     "wrong state": (
         lambda c: c["model"]["content"].update(

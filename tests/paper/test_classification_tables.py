@@ -29,6 +29,7 @@ from paralesn.paper.protocols import mnist
 from paralesn.paper.results import Row
 from paralesn.paper.search import Budget
 from paralesn.paper.table import as_latex, as_rich
+from paralesn.readouts.normal_equations import cholesky_predictions
 from paralesn.readouts.ridge import Ridge
 
 ARCHIVES, DIGITS = protocols.of_kind("classification"), protocols.of_kind("mnist")
@@ -146,10 +147,10 @@ def test_quick_ridge_is_ridge(rng):
     Z, held = rng.normal(2, 3, (80, 6)), rng.normal(2, 3, (30, 6))
     Z[:, 5] = held[:, 5] = 4.0  # without variance
     y = np.where(rng.normal(size=(80, 2)) > 0, 1.0, -1.0)
-    quick = list(classify.ridge_each(Z, y, held, (0.1, 10.0)))
+    quick = list(cholesky_predictions(Z, y, held, (0.1, 10.0)))
     exact = Ridge((0.1, 10.0)).fit(Z, y).predict_each(held)
     np.testing.assert_allclose(quick, exact, rtol=1e-8, atol=1e-10)
-    (unsolved,) = classify.ridge_each(Z, y, held, (0.0,))
+    (unsolved,) = cholesky_predictions(Z, y, held, (0.0,))
     assert np.isnan(unsolved).all()
 
 

@@ -68,8 +68,8 @@ def decode(node: Any, arrays: Mapping[str, np.ndarray]) -> Any:
     if not isinstance(node, dict):
         return node
     if "object" in node:
-        content = {k: decode(v, arrays) for k, v in node["content"].items()}
-        return entry_named(node["object"]).rebuild(content)
+        entry = entry_named(node["object"])
+        return entry.rebuild({k: decode(v, arrays) for k, v in node["content"].items()})
     ((kind, content),) = node.items()
     if kind in ("list", "tuple"):
         values = [decode(v, arrays) for v in content]

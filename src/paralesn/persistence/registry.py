@@ -107,7 +107,9 @@ def entry_of(value: Any) -> Entry | None:
 def entry_named(name: str) -> Entry:
     """The entry of a name in a file."""
     if name not in _registry:
-        raise KeyError(f"no class {name!r} is registered")
+        raise ValueError(
+            f"no class {name!r} is registered: if it is yours, import its module before loading"
+        )
     return _registry[name]
 
 

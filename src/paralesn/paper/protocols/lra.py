@@ -24,12 +24,13 @@ from paralesn.paper.catalogue import Task, models, read, tasks
 from paralesn.paper.configurations import Tuned
 from paralesn.paper.layout import scores
 from paralesn.paper.protocol import Protocol, Tell, Work, lacks_pytorch
-from paralesn.paper.protocols.classification import DTYPE, indicators, labels, ridge_each
+from paralesn.paper.protocols.classification import DTYPE, indicators, labels
 from paralesn.paper.protocols.mnist import perceptron
 from paralesn.paper.protocols.regression import build
 from paralesn.paper.records import Record
 from paralesn.paper.results import Cell, Cells, Row
 from paralesn.paper.table import Column, Digits, Entry, Line, Number, Table
+from paralesn.readouts.normal_equations import cholesky_predictions
 from paralesn.readouts.ridge import Ridge
 
 FILE = "lra.toml"
@@ -124,7 +125,9 @@ def validate(run: Record) -> Record:
     states = features(run["configuration"], drawn, cases.X_train, looked_at)
     train, held_out = datasets.stratified_split(y, _TRIAL_SHARE, _TRIAL_SEED)
     penalties = read(FILE)["budget"]["penalties"]
-    each = ridge_each(states[train], indicators(y, count)[train], states[held_out], penalties)
+    each = cholesky_predictions(
+        states[train], indicators(y, count)[train], states[held_out], penalties
+    )
     right = [float((labels(predicted) == y[held_out]).mean()) for predicted in each]
     return {
         "validation": max(right),
