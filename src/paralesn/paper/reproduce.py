@@ -93,26 +93,19 @@ def resolve(what: Sequence[str] | None, models: Sequence[str] | None = None) -> 
     """
     asked = chosen(what or DEFAULT, names(), "what to reproduce")
     every = protocols.protocols()
-    known = dict.fromkeys(m for p in every for t in p.tasks() for m in p.models(t))
-    named = None if not models else chosen(models, known, "models")
+    named = None
+    if models:
+        known = dict.fromkeys(m for p in every for t in p.tasks() for m in p.models(t))
+        named = chosen(models, known, "models")
     wanted: dict[Wanted, None] = {}
     for protocol in every:
-        tasks = {name: _tasks(protocol, name) for name in asked}
-        for task in protocol.tasks():
-            by = [name for name in asked if task in tasks[name]]
+        by_group, by_name = protocol.groups(), protocol.by_name()
+        for task in protocol.tasks() if by_name or {ALL, *by_group} & set(asked) else ():
+            own = {ALL, *([task] if by_name else [])}
+            by = [name for name in asked if name in own or task in by_group.get(name, ())]
             allowed = _models(protocol, task, by, named) if by else []
             wanted |= dict.fromkeys(Wanted(protocol, task, model) for model in allowed)
     return list(wanted)
-
-
-def _tasks(protocol: Protocol, name: str) -> list[str]:
-    """Tasks of a protocol that a name stands for."""
-    every = list(protocol.tasks())
-    if name == ALL:
-        return every
-    if name in protocol.groups():
-        return list(protocol.groups()[name])
-    return [name] if name in every and protocol.by_name() else []
 
 
 def _models(
@@ -137,8 +130,10 @@ def unavailable(wanted: Iterable[Wanted], what: Sequence[str] | None = None) -> 
         if task not in absent and (why := protocol.missing(task)) is not None:
             absent[task] = Absent(task, "", why, "data")
     for protocol in protocols.protocols():
+        if not protocol.nothing:
+            continue
         asked = set(what or DEFAULT) & {ALL, *protocol.groups()}
-        if asked and protocol.nothing and not protocol.tasks():
+        if asked and not protocol.tasks():
             absent[protocol.name] = Absent(protocol.name, "", protocol.nothing, "data")
     return list(absent.values())
 
