@@ -105,7 +105,7 @@ class ParalESNBlock(torch.nn.Module):
         state : sequence of tensors, optional
             One per layer, (batch, units) or (units,), as an earlier call returned them.
         return_state : bool
-            Return the state to go on from as well.
+            Return the state to continue from as well.
         """
         if x.ndim not in (2, 3) or x.shape[-1] != self.features or not x.shape[-2]:
             raise ValueError(
@@ -154,13 +154,13 @@ class ParalESNBlock(torch.nn.Module):
             )
         if len(state) != len(layers):
             raise ValueError(f"state must hold {len(layers)} tensors, got {len(state)}")
-        found = [h.unsqueeze(0) if h.ndim == 1 else h for h in state]
-        for depth, (h, layer) in enumerate(zip(found, layers, strict=True), 1):
+        batched = [h.unsqueeze(0) if h.ndim == 1 else h for h in state]
+        for depth, (h, layer) in enumerate(zip(batched, layers, strict=True), 1):
             if h.shape != (count, layer.units):
                 raise ValueError(
                     f"state of layer {depth} must be ({count}, {layer.units}), got {tuple(h.shape)}"
                 )
-        return tuple(found)
+        return tuple(batched)
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
         """Move and convert as any module does, but never to half precision."""
@@ -171,13 +171,22 @@ class ParalESNBlock(torch.nn.Module):
 
         return super()._apply(careful, recurse)
 
-    def to_reservoir(self, **parameters: Any) -> ParalESN:
+    def to_reservoir(
+        self,
+        *,
+        dtype: Any = "float64",
+        engine: str = "auto",
+        device: Any = None,
+        n_jobs: int | None = None,
+    ) -> ParalESN:
         """A `ParalESN` with the arrays as they are now, to run without PyTorch.
 
-        `parameters` are the dtype, engine, device or n_jobs of `ParalESN.from_layers`.
+        Parameters are those of `ParalESN.from_layers`.
         """
-        drawn = [layer.drawn() for layer in self._each()]
-        return ParalESN.from_layers(drawn, concat=self.concat, mixing=self.mixing, **parameters)
+        return ParalESN.from_layers(
+            [layer.drawn() for layer in self._each()], concat=self.concat, mixing=self.mixing,
+            dtype=dtype, engine=engine, device=device, n_jobs=n_jobs,
+        )  # fmt: skip
 
 
 def _names(trainable: bool | Sequence[str]) -> tuple[str, ...]:
@@ -198,9 +207,10 @@ class _Layer(torch.nn.Module):
 
     log_decay: torch.Tensor  # (N,)
     turn: torch.Tensor  # (N,): phase, or the sign of a real eigenvalue
-    w_in: torch.Tensor  # (F, parts N), or (N, parts) for a ring
-    bias: torch.Tensor  # (parts N,), or (N, parts) for a ring
-    taps: torch.Tensor  # (parts, k)
+    # p planes: two where complex, real and imaginary parts; otherwise one
+    w_in: torch.Tensor  # (F, p N), or (N, p) for a ring
+    bias: torch.Tensor  # (p N,), or (N, p) for a ring
+    taps: torch.Tensor  # (p, k)
     mix_bias: torch.Tensor  # ()
     ring: torch.Tensor | None
 

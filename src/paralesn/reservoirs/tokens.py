@@ -38,7 +38,7 @@ def read(data: Series, size: int, first_step: int, allow_ended: bool) -> Series:
     lengths = np.bincount(of[is_token], minlength=data.lengths.size)
     late = is_token & (np.arange(values.size) - data.starts()[of] >= lengths[of])
     if late.any():
-        b, step = _place(data, int(late.argmax()), first_step)
+        b, step = _locate(data, int(late.argmax()), first_step)
         raise ValueError(
             f"X must hold padding ({PADDING}) at the end of a series only, got token "
             f"{values[late.argmax()]:.0f} after it at series {b}, step {step}"
@@ -46,8 +46,8 @@ def read(data: Series, size: int, first_step: int, allow_ended: bool) -> Series:
     if not (allow_ended or lengths.all()):
         b = int(lengths.argmin())
         raise ValueError(f"X must hold at least one token of each series, got none in series {b}")
-    kept = data.rows[np.flatnonzero(is_token)]
-    return Series(kept, lengths, RAGGED if data.kind == BATCH else data.kind)
+    rows = data.rows[np.flatnonzero(is_token)]
+    return Series(rows, lengths, RAGGED if data.kind == BATCH else data.kind)
 
 
 def check_step(x: Any, size: int) -> None:
@@ -58,14 +58,14 @@ def check_step(x: Any, size: int) -> None:
         raise ValueError(f"x must be a token, a whole number from 0 to {size - 1}, got {x!r}")
 
 
-def _place(data: Series, row: int, first_step: int) -> tuple[int, int]:
+def _locate(data: Series, row: int, first_step: int) -> tuple[int, int]:
     """Series and time step of a row."""
     b = int(np.searchsorted(np.cumsum(data.lengths), row, side="right"))
     return b, first_step + row - int(data.starts()[b])
 
 
 def _refuse(data: Series, row: int, values: np.ndarray, size: int, first_step: int) -> ValueError:
-    b, step = _place(data, row, first_step)
+    b, step = _locate(data, row, first_step)
     return ValueError(
         f"X must hold tokens, whole numbers from 0 to {size - 1}, and {PADDING} as padding, got "
         f"{values[row]:g} at series {b}, step {step}"

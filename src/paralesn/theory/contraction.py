@@ -66,15 +66,15 @@ def spectrum(layer: Layer) -> np.ndarray:
 def circulant_spectrum(layer: RecurrentLayer, share: float) -> np.ndarray | None:
     """Eigenvalues of ``branch + share recurrent`` where both are rings or multiples of I."""
     angles = 2j * np.pi * np.arange(layer.units) / layer.units
-    parts: list[Any] = []
+    spectra: list[Any] = []
     for operator in (layer.branch, layer.recurrent):
         if isinstance(operator, Identity):
-            parts.append(operator.scale)
+            spectra.append(operator.scale)
         elif isinstance(operator, Cycle):
-            parts.append(operator.weight * np.exp(angles))
+            spectra.append(operator.weight * np.exp(angles))
         else:
             return None
-    return np.broadcast_to(np.asarray(parts[0] + share * parts[1], complex), (layer.units,))
+    return np.broadcast_to(np.asarray(spectra[0] + share * spectra[1], complex), (layer.units,))
 
 
 def contraction(layer: Layer) -> tuple[float, np.ndarray]:
@@ -103,14 +103,14 @@ def contraction(layer: Layer) -> tuple[float, np.ndarray]:
     if not branch.any():  # one norm tells both
         share, rest = layer.gain, 0.0
     both = branch + share * recurrent
-    found = []
+    candidates = []
     for scaling in _scalings(branch, layer.gain * recurrent, layer.linear):
         ratio = scaling[:, None] / scaling
         rate = norm(both * ratio)
         if rest:
             rate += rest * norm(recurrent * ratio)
-        found.append((rate, scaling))
-    return min(found, key=lambda pair: pair[0])
+        candidates.append((rate, scaling))
+    return min(candidates, key=lambda pair: pair[0])
 
 
 def _scalings(branch: np.ndarray, driven: np.ndarray, linear: bool) -> list[np.ndarray]:

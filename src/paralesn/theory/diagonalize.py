@@ -129,8 +129,8 @@ class Diagonalization:
         is_single, widths = first.ndim == 1, tuple(layer.units for layer in self._layers)
         count = 1 if is_single else len(first)
         kind = np.dtype(float)
-        parts = starts(state, fingerprint(self._layers), widths, kind, count, is_single)
-        h = np.linalg.solve(self._eigen.vectors, np.concatenate(parts, axis=1).T).T
+        by_layer = starts(state, fingerprint(self._layers), widths, kind, count, is_single)
+        h = np.linalg.solve(self._eigen.vectors, np.concatenate(by_layer, axis=1).T).T
         return State((h[0] if is_single else h,), fingerprint(self.reservoir.layers_))
 
     # With A' = V diag(lambda) V^-1, B' = V B~ and c' = V c~ as stored, the states h'_t = V h~_t of
@@ -280,8 +280,8 @@ def _assembled(esn: Any, linear: Linear, eigen: Eigen) -> Diagonalization:
     reservoir = ParalESN.from_layers([layer], mixing=False, engine=esn.engine, n_jobs=esn.n_jobs)
     shown = eigen.vectors if esn.concat else eigen.vectors[-esn.layers_[-1].units :]
     mapping = np.concatenate([shown.real, -shown.imag], axis=1)
-    found = eigen.condition, eigen.perturbation, eigen.error
-    return Diagonalization(reservoir, mapping, *found, eigen, linear, esn.layers_)
+    quality = eigen.condition, eigen.perturbation, eigen.error
+    return Diagonalization(reservoir, mapping, *quality, eigen, linear, esn.layers_)
 
 
 def flatten(layers: tuple[RecurrentLayer, ...]) -> Linear:

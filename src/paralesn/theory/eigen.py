@@ -38,15 +38,15 @@ class Eigen:
 
 def decompose(matrix: np.ndarray, limit: float, perturb: bool, seed: int) -> Eigen:
     """Eigenvectors of a real matrix, or of one nearby, whose condition is at most `limit`."""
-    found = _normal(matrix)
-    if found is None:
-        found = _general(matrix, matrix, 0.0)
-    if found.condition <= limit:
-        return found
+    eigen = _normal(matrix)
+    if eigen is None:
+        eigen = _general(matrix, matrix, 0.0)
+    if eigen.condition <= limit:
+        return eigen
     nearby = _perturbed(matrix, limit, np.random.default_rng(seed)) if perturb else None
     if nearby is not None:
         return nearby
-    what = f"eigenvectors of condition {found.condition:.3g}, above limit ({limit:.3g})"
+    what = f"eigenvectors of condition {eigen.condition:.3g}, above limit ({limit:.3g})"
     if not perturb:
         raise ValueError(f"esn cannot be diagonalised with perturb=False: it has {what}")
     raise ValueError(
@@ -123,17 +123,17 @@ def _perturbed(matrix: np.ndarray, limit: float, rng: np.random.Generator) -> Ei
     def attempt(delta: float, direction: np.ndarray) -> Eigen:
         return _general(matrix, matrix + delta * size * direction, delta * size)
 
-    def fits(found: Eigen) -> bool:
-        return found.condition <= limit and bool((np.abs(found.values) < 1).all())
+    def fits(eigen: Eigen) -> bool:
+        return eigen.condition <= limit and bool((np.abs(eigen.values) < 1).all())
 
     coarse = [(attempt(delta, directions[0]), delta) for delta in _SIZES]
-    good = [(found.error, delta) for found, delta in coarse if fits(found)]
+    good = [(eigen.error, delta) for eigen, delta in coarse if fits(eigen)]
     # Where nothing fits yet, the window between too ill and unstable may lie between two sizes.
-    ill = [delta for found, delta in coarse if found.condition > limit]
+    ill = [delta for eigen, delta in coarse if eigen.condition > limit]
     centre = min(good)[1] if good else max(ill, default=_SIZES[0])
     fine = [attempt(centre * f, direction) for direction in directions for f in _FINER]
-    candidates = [found for found in [*(found for found, _ in coarse), *fine] if fits(found)]
-    return min(candidates, key=lambda found: found.error, default=None)
+    candidates = [eigen for eigen in [*(eigen for eigen, _ in coarse), *fine] if fits(eigen)]
+    return min(candidates, key=lambda eigen: eigen.error, default=None)
 
 
 def power_sum(matrix: np.ndarray) -> float:

@@ -113,7 +113,7 @@ def forgetting_curve(
     columns = n_columns(layers, concat=True, mixing=False)
     block = max(1, _ENTRIES // (columns * trajectories))
     measured = [
-        np.stack([_spread(part) for part in _split(states, layers)], axis=-1)
+        np.stack([_spread(of_layer) for of_layer in _split(states, layers)], axis=-1)
         for states in raw.stream(batch, block=block, state=starts)
     ]
     distance = np.concatenate(measured)

@@ -12,7 +12,7 @@ from paralesn.engines.cpu import closed_loop, deep
 from paralesn.engines.cpu import last as response
 from paralesn.engines.cpu.layer_pass import Pass
 from paralesn.engines.cpu.pooling import pool
-from paralesn.engines.cpu.program import Block, Buffer, Program, advance_layer, buffers, prepare
+from paralesn.engines.cpu.program import Block, Buffer, Program, advance_layer, prepare
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.runtime import threads
 from paralesn.runtime.buffers import empty
@@ -73,7 +73,8 @@ def step(program: Program, x: np.ndarray, state: States, out: np.ndarray) -> Sta
         )  # fmt: skip
         program.layers[0].run(work, 1, 1)
         return after
-    block, spare = Block(batch, x, 0, out, False), buffers(program, batch.size, 1, 2)
+    block, shape = Block(batch, x, 0, out, False), (x.shape[0], program.widest)
+    spare = [Buffer(empty(shape, program.dtype), batch.starts) for _ in range(2)]
     for depth in range(len(program.layers)):
         block = advance_layer(
             program, depth, block, state[depth], after[depth], spare[depth % 2], 1

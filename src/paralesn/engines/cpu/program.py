@@ -72,7 +72,8 @@ class Block(NamedTuple):
 
     def read_from(self, source: np.ndarray, rows: np.ndarray, column: int) -> "Block":
         """The same block for the layer above, which reads what was written to `source`."""
-        return Block(self.batch._replace(starts=rows), source, column, self.out, self.last_only)
+        batch = Batch(rows, self.batch.targets, self.batch.steps)
+        return Block(batch, source, column, self.out, self.last_only)
 
 
 def advance_layer(
@@ -84,7 +85,7 @@ def advance_layer(
     buffer: Buffer,
     workers: int,
 ) -> Block:
-    """Take a block through the layer at `depth`; return it as the next layer reads it.
+    """Take a block through the layer at `depth`; return it as the next layer, if any, reads it.
 
     Mixed states feed the next layer: they go to `buffer`, or straight to the output where they
     belong there too.
@@ -92,23 +93,20 @@ def advance_layer(
     layer, is_top = program.layers[depth], depth == len(program.layers) - 1
     batch, last_only = block.batch, block.last_only
     features = program.layers[depth - 1].units if depth else block.source.shape[1]
-    wanted = Pass(
-        batch, block.source, block.column, features, before, after, block.out, layer.column,
-        not last_only, program.mixing,
-    )  # fmt: skip
-    if is_top or (program.concat and program.mixing and not last_only):
-        layer.run(wanted, program.block, workers)
-        return block.read_from(block.out, batch.targets, layer.column)
-    handed = wanted._replace(
-        batch=batch._replace(targets=buffer.rows), target=buffer.states, target_column=0,
-        every_step=True, mixed=True,
-    )  # fmt: skip
-    layer.run(handed, program.block, workers)
+    reads = (block.source, block.column, features, before, after)
+    every_step = not last_only
+    if is_top or (program.concat and program.mixing and every_step):
+        work = Pass(batch, *reads, block.out, layer.column, every_step, program.mixing)
+        layer.run(work, program.block, workers)
+        return block if is_top else block.read_from(block.out, batch.targets, layer.column)
+    handed = Batch(batch.starts, buffer.rows, batch.steps)
+    layer.run(Pass(handed, *reads, buffer.states, 0, True, True), program.block, workers)
     if program.concat and program.mixing:
         alive = batch.steps > 0
         ends = buffer.states[(buffer.rows + batch.steps - 1)[alive], : layer.units]
         columns = slice(layer.column, layer.column + layer.units)
         block.out[batch.targets[alive], columns] = ends
     elif program.concat:  # raw states besides the mixed ones: a second pass
-        layer.run(wanted, program.block, workers)
+        work = Pass(batch, *reads, block.out, layer.column, every_step, False)
+        layer.run(work, program.block, workers)
     return block.read_from(buffer.states, buffer.rows, 0)
