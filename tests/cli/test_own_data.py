@@ -231,7 +231,7 @@ def test_predict_rows_with_a_regressor(frame, data, tmp_path):
     )
     pe.save(model, tmp_path / "regressor")
     found = json.loads(call("predict", tmp_path / "regressor", data, "--json").stdout)
-    expected = model.predict(frame[["temp"]].to_numpy())
+    expected = model.predict(frame[["temp"]])
     assert [row["prediction"] for row in found["predictions"]] == expected.tolist()
 
 

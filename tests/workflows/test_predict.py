@@ -28,7 +28,7 @@ def test_a_regressor_predicts_every_row(frame, data):
     X, Y = frame[["temp"]], frame[["load", "temp"]]
     model = pe.ReservoirRegressor(pe.ParalESN(units=20)).fit(X, Y)
     columns = predict_file(model, data).columns
-    expected = model.predict(X.to_numpy())
+    expected = model.predict(X)
     np.testing.assert_array_equal(columns["prediction_1"], expected[:, 0])
     np.testing.assert_array_equal(columns["prediction_2"], expected[:, 1])
     assert columns["row"][-1] == 500

@@ -17,7 +17,7 @@ def test_a_line_is_read_however_it_ends(live, forecaster, line):
     predicted = LineReader(live).read(line, 1)
     expected = pe.load(forecaster).update([[10.5]]).forecast()
     np.testing.assert_allclose(predicted.ravel(), expected.ravel(), rtol=1e-9)
-    assert live.standing.lines == 1
+    assert live.state.lines == 1
 
 
 @pytest.mark.parametrize(
@@ -31,11 +31,11 @@ def test_a_line_is_read_however_it_ends(live, forecaster, line):
     ],
 )
 def test_a_wrong_line_is_counted_and_changes_nothing_else(live, line, message):
-    state = live.standing.state
+    state = live.state.state
     with pytest.raises(ValueError, match=message):
         LineReader(live).read(line, 7)
-    assert live.standing.lines == 7
-    assert live.standing.state is state
+    assert live.state.lines == 7
+    assert live.state.state is state
 
 
 def test_states_are_saved_at_the_end_and_belong_to_their_model(live, forecaster, tmp_path):
@@ -45,16 +45,16 @@ def test_states_are_saved_at_the_end_and_belong_to_their_model(live, forecaster,
             reader.read(b"10", number)
             saver.line_read()
         assert pe.load(path).lines == 0  # that of the start
-    standing = pe.load(path)
-    assert standing.lines == 3
+    state = pe.load(path)
+    assert state.lines == 3
     again = start(pe.load(forecaster), forecaster)
-    resume(again, standing, path)
+    resume(again, state, path)
     expected = reader.read(b"10.2", 4)
     np.testing.assert_array_equal(LineReader(again).read(b"10.2", 4), expected)
     other = tmp_path / "other"
     pe.save(pe.ReservoirForecaster(pe.ParalESN(units=20)).fit(np.arange(200.0)), other)
     with pytest.raises(ValueError, match="belongs to another model"):
-        resume(start(pe.load(other), other), standing, path)
+        resume(start(pe.load(other), other), state, path)
 
 
 def test_with_no_seconds_between_every_line_is_saved(live, tmp_path):

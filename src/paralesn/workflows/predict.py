@@ -122,11 +122,20 @@ def _regress(model: ReservoirRegressor, path: Path, request: PredictionRequest) 
             raise TableError(
                 "`follow` needs a model that learnt from one series", parameter="follow"
             )
-    values = np.asarray(model.predict(observations.y, state=state))
-    values = values.reshape(len(observations.y), -1)
+    values = np.asarray(model.predict(_named(model, observations), state=state))
+    values = values.reshape(observations.rows, -1)
     suffixes = [""] if values.shape[1] == 1 else [f"_{k}" for k in range(1, values.shape[1] + 1)]
     columns = {f"prediction{suffix}": values[:, k].tolist() for k, suffix in enumerate(suffixes)}
     return Predictions({"row": list(range(1, len(values) + 1)), **columns})
+
+
+def _named(model: ReservoirRegressor, observations: Observations) -> Any:
+    """The rows, with names of columns where the model learnt from such."""
+    import pandas as pd
+
+    if not hasattr(model, "feature_names_in_"):
+        return observations.y
+    return pd.DataFrame(observations.y, columns=list(observations.targets))
 
 
 def _forecast(model: ReservoirForecaster, path: Path, request: PredictionRequest) -> Predictions:
