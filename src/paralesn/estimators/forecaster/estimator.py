@@ -185,13 +185,8 @@ class ReservoirForecaster(LearntAttributes, BaseEstimator):
         inputs = windows.inputs(panel, windows.series(fitted.pending[:1]))
         learnt = learn_more(windows, self.reservoir_, fitted.learnt, panel, inputs, refit)
         observed = np.vstack([fitted.pending[:1], rows[:, : windows.targets]])
-        self.fitted_ = replace(
-            fitted,
-            readout=learnt.readout,
-            state=learnt.state,
-            position=learnt.position,
-            pending=observed[-windows.horizon - 1 :].copy(),
-        )
+        pending = observed[-windows.horizon - 1 :].copy()
+        self.fitted_ = replace(fitted, **learnt._asdict(), pending=pending)
         return self
 
     # -- forecasting -----------------------------------------------------------------------------
