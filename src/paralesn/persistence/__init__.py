@@ -5,6 +5,6 @@ can be saved decorates itself with it, and users' own classes may do the same.
 """
 
 from paralesn.persistence.model_file import load, save
-from paralesn.persistence.registry import register, register_estimator
+from paralesn.persistence.registry import register
 
-__all__ = ["load", "register", "register_estimator", "save"]
+__all__ = ["load", "register", "save"]

@@ -191,24 +191,3 @@ def _names_of_states(cls: type) -> tuple[str, ...]:
             f"such as 'fitted_: Fitted{cls.__name__}', got {hint!r}"
         )
     return (hint.__name__,)
-
-
-def register_estimator(cls: type, learnt: tuple[str, ...], check: Callable[[Any], None]) -> None:
-    """Enter a class that does not hold one fitted state yet: its parameters, and `learnt`."""
-
-    def take_apart(model: Any) -> dict[str, Any]:
-        fitted = {name: getattr(model, name) for name in learnt if hasattr(model, name)}
-        return {"parameters": model.get_params(deep=False), "learnt": fitted}
-
-    def rebuild(values: dict[str, Any]) -> Any:
-        model = cls(**values["parameters"])
-        unknown = set(values["learnt"]) - set(learnt)
-        if unknown:
-            raise ValueError(f"{cls.__name__} does not learn {sorted(unknown)[0]!r}")
-        for name, value in values["learnt"].items():
-            setattr(model, name, value)
-        if values["learnt"]:
-            check(model)
-        return model
-
-    _enter(cls, take_apart, rebuild)
