@@ -154,6 +154,15 @@ def test_every_guide_has_a_picture(page):
 # -- the tree of rooms ---------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["architecture", "extending", "how-it-works", "limitations"])
+def test_names_in_the_text_exist_in_the_sources(name):
+    text = re.sub(r"```.*?```", "", (DOCS / f"{name}.md").read_text("utf-8"), flags=re.DOTALL)
+    names = re.findall(r"`([A-Za-z_][\w.]*)(?:\([^`]*\))?`", text)
+    sources = "\n".join(path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py"))
+    known = set(re.findall(r"\w+", sources))
+    assert [word for word in names if word.split(".")[-1] not in known] == []
+
+
 def tree():
     """Paths that the tree of CONTRIBUTING names, relative to the repository."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
