@@ -20,11 +20,11 @@ def _no_garbage_of_others():
 
 @pytest.fixture(autouse=True)
 def _nothing_kept(_no_garbage_of_others):
-    buffers._kept.clear()
+    buffers._spare.clear()
 
 
 def kept_bytes():
-    return sum(m.size for memories in buffers._kept.values() for m in memories)
+    return sum(m.size for memories in buffers._spare.values() for m in memories)
 
 
 def address(array):

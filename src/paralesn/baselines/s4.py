@@ -100,11 +100,12 @@ class Kernel(nn.Module):
         """
         w, p, b, c, step = self._matrices()
         matrix = torch.diag(w) - torch.outer(p, p.conj())
-        one, half = torch.eye(w.numel(), dtype=w.dtype, device=w.device), step[:, None, None] / 2
-        inverse = torch.linalg.inv(one - half * matrix)
-        discrete = inverse @ (one + half * matrix)
+        identity = torch.eye(w.numel(), dtype=w.dtype, device=w.device)
+        half = step[:, None, None] / 2
+        inverse = torch.linalg.inv(identity - half * matrix)
+        discrete = inverse @ (identity + half * matrix)
         power = torch.linalg.matrix_power(discrete, self.steps)
-        output = torch.linalg.solve((one - power).mT, c.conj().unsqueeze(-1)).squeeze(-1)
+        output = torch.linalg.solve((identity - power).mT, c.conj().unsqueeze(-1)).squeeze(-1)
         return discrete, (inverse @ b) * step[:, None], output
 
 

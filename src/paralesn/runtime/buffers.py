@@ -17,7 +17,7 @@ _LINE = 64
 
 # By size in grains. Appending to and popping from a deque are atomic, so that a lease may end in
 # any thread, at any time, without a lock.
-_kept: defaultdict[int, deque[np.ndarray]] = defaultdict(deque)
+_spare: defaultdict[int, deque[np.ndarray]] = defaultdict(deque)
 
 
 class _Lease:
@@ -37,9 +37,9 @@ class _Lease:
 
     def __del__(self) -> None:
         grains = self.memory.size // _GRAIN
-        kept = sum(size * len(memories) for size, memories in list(_kept.items()))
-        if (kept + grains) * _GRAIN <= KEPT_BYTES:
-            _kept[grains].append(self.memory)
+        spare = sum(size * len(memories) for size, memories in list(_spare.items()))
+        if (spare + grains) * _GRAIN <= KEPT_BYTES:
+            _spare[grains].append(self.memory)
 
 
 def empty(shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
@@ -51,7 +51,7 @@ def empty(shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
         return memory[offset : offset + size - _LINE].view(dtype).reshape(shape)
     grains = -(-size // _GRAIN)
     try:
-        memory = _kept[grains].pop()
+        memory = _spare[grains].pop()
     except IndexError:
         memory = np.empty(grains * _GRAIN, np.uint8)
     return np.asarray(_Lease(memory, shape, dtype))

@@ -108,8 +108,8 @@ def memory_capacity(
 
     >>> import paralesn as pe
     >>> from paralesn.theory import memory_capacity
-    >>> found = memory_capacity(pe.SCR(units=10, linear=True))
-    >>> round(found.total, 1), found.bound
+    >>> memory = memory_capacity(pe.SCR(units=10, linear=True))
+    >>> round(memory.total, 1), memory.bound
     (9.9, 10)
     """
     drawn = _drawn(reservoir)
@@ -125,8 +125,8 @@ def memory_capacity(
     half = steps // 2
     readout = Ridge(_ALPHAS, per_target=True).fit(states[:half], past[:half])
     recalled = readout.predict(states[half:])
-    found = _squared_correlation(past[half:], recalled)
-    return MemoryCapacity(float(found.sum()), found, columns)
+    correlations = _squared_correlation(past[half:], recalled)
+    return MemoryCapacity(float(correlations.sum()), correlations, columns)
 
 
 def kernel_quality(
@@ -172,8 +172,8 @@ def kernel_quality(
     --------
     >>> import paralesn as pe
     >>> from paralesn.theory import kernel_quality
-    >>> found = kernel_quality(pe.ParalESN(units=50, mix_scale=1.0))
-    >>> found.kernel_rank > 10 * found.generalisation_rank
+    >>> quality = kernel_quality(pe.ParalESN(units=50, mix_scale=1.0))
+    >>> quality.kernel_rank > 10 * quality.generalisation_rank
     True
     """
     drawn = _drawn(reservoir)
@@ -197,8 +197,8 @@ def _drawn(reservoir: Any) -> Any:
     if not hasattr(reservoir, "layers_"):
         return clone(reservoir).fit(np.zeros((1, 1)))
     if reservoir.n_features_in_ != 1:
-        found = reservoir.n_features_in_
-        raise ValueError(f"reservoir must be one for 1 feature, got one for {found}")
+        features = reservoir.n_features_in_
+        raise ValueError(f"reservoir must be one for 1 feature, got one for {features}")
     return reservoir
 
 
