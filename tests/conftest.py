@@ -12,6 +12,10 @@ from hypothesis import HealthCheck, settings
 
 import paralesn as pe
 
+# Tables are as wide as they are, not as the terminal that pytest-xdist tells its workers of.
+for name in ("COLUMNS", "LINES"):
+    os.environ.pop(name, None)
+
 # Compilation makes a first example slow, which is no failure; CI must not be a lottery.
 settings.register_profile(
     "house", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
