@@ -18,7 +18,7 @@ SURROUNDINGS = {
 
 def run(chosen, seed, value, seconds=1.0):
     """A run of a chosen configuration, as recorded."""
-    (wanted,) = (one for one in runs.plan([chosen], seed + 1) if one["seed"] == seed)
+    wanted = runs.plan(protocols.of(chosen.task, chosen.model), chosen, seed + 1)[seed]
     metric = "accuracy" if wanted["kind"] != "regression" else "nrmse"
     more = {"parameters": 256, "metric": metric, "metrics": {metric: value}, "seconds": seconds}
     if wanted["kind"] == "mnist":

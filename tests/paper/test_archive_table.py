@@ -57,7 +57,7 @@ def test_rivals_are_read_where_they_are(folder, monkeypatch):
 def test_a_run_is_the_classifier_as_it_comes(folder):
     data = pe.datasets.load_ucr("Waves")
     chosen = PROTOCOL.shipped("Waves", ucr.MODEL, "extended")
-    (first, second) = runs.plan([chosen], 2)
+    (first, second) = runs.plan(PROTOCOL, chosen, 2)
     expected = pe.ReservoirClassifier().fit(data.X_train, data.y_train)
     found = ucr.measure(first)
     assert found["metrics"]["accuracy"] == expected.score(data.X_test, data.y_test) == 1.0

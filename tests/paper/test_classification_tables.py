@@ -171,7 +171,7 @@ def test_validation_holds_out_the_papers_part(small):
 
 
 def test_a_run_trains_on_everything_and_says_what_it_cost(small):
-    (run,) = runs.plan([CHOSEN], 1, country="FRA")
+    (run,) = runs.plan(ARCHIVES, CHOSEN, 1, country="FRA")
     assert (run["kind"], run["units"], run["country"]) == ("classification", 24, "FRA")
     found = ARCHIVES.measure(run, None)
     cases = small["classification"]
@@ -190,7 +190,7 @@ def test_a_run_trains_on_everything_and_says_what_it_cost(small):
 def test_mnist_is_read_out_by_a_perceptron(small):
     pytest.importorskip("torch")
     configuration = Tuned("psmnist", "ParalESN", "extended", LAYER, 1.0, 0.9, 5, 1.0, 1)
-    (run,) = runs.plan([configuration], 1)
+    (run,) = runs.plan(DIGITS, configuration, 1)
     model = catalogue.models()["ParalESN"]
     assert run["readout"]["dropout"] == 0.2
     assert run["alpha"] is None
@@ -224,7 +224,7 @@ def test_the_pooled_model_reads_statistics_over_time(small):
     everywhere = {one.task for one in reproduce.resolve(["all"], [model.name])}
     assert everywhere == {"smnist"}
     configuration = Tuned("smnist", model.name, "extended", LAYER, 1.0, 0.9, 5, 1.0, 1)
-    (run,) = runs.plan([configuration], 1)
+    (run,) = runs.plan(DIGITS, configuration, 1)
     assert (run["units"], run["pool"], run["segments"]) == (160, ["last", "mean", "std"], 7)
     run["readout"] |= {"learning_rate": 1e-2, "epochs": 10}
     found = DIGITS.measure(run, None)
@@ -337,7 +337,7 @@ def configured(small, monkeypatch):
         selection, "configurations",
         lambda protocol, task, model, *_: {Row(model): known[model]} if model in known else {},
     )  # fmt: skip
-    (run,) = runs.plan([DENSE], 1)
+    (run,) = runs.plan(ARCHIVES, DENSE, 1)
     shipped = run | _record("forda", "ESN", 0.7, 0, space="paper", shipped=True)
     monkeypatch.setattr(runs, "shipped", lambda: {runs.identity(run): shipped})
     return shipped

@@ -68,7 +68,7 @@ def test_what_a_protocol_plans_is_its_own_and_is_told_apart_by_seeds(protocol):
                 tuned = protocol.shipped(task, model, space)
                 if tuned is None or task not in protocol.tasks():
                     continue
-                first, second = runs.plan([tuned], 2, country="FRA")
+                first, second = runs.plan(protocol, tuned, 2, country="FRA")
                 assert first["kind"] == protocol.name
                 assert protocols.of(task, model) is protocol is protocols.of_run(first)
                 assert protocol.knows(first)
@@ -100,7 +100,7 @@ def test_an_added_protocol_is_run_tabulated_and_reported(echo, tmp_path, jobs):
     ]  # fmt: skip
     again = selection.table_cells(stored.load([tmp_path]).runs)
     assert again == done.cells
-    found = build.findings(stored.load([tmp_path]))
+    found = build.gather(stored.load([tmp_path]))
     (section,) = (one for one in build.sections(found) if one.key == "echo")
     assert section.content[0].caption == "Echoes"
     assert [row["mean"] for row in section.data] == [1.0, 11.0, 1.0, 11.0]

@@ -183,7 +183,7 @@ def test_an_unfinished_line_spoils_no_other(tmp_path):
 
 def test_runs_on_record_are_not_repeated(tiny, tmp_path, monkeypatch):
     path = tmp_path / "records.jsonl"
-    wanted = runs.plan([SMALL], seeds=3)
+    wanted = runs.plan(REGRESSION, SMALL, seeds=3)
     first = runs.run(wanted[:2], path, jobs=1)
     assert [record["seed"] for record in first] == [0, 1]
     done = []
@@ -195,7 +195,7 @@ def test_runs_on_record_are_not_repeated(tiny, tmp_path, monkeypatch):
     assert [run["seed"] for run in done] == [2]
     assert every[:2] == first
     assert {"versions", "machine", "seconds", "metrics", "configuration"} <= set(every[2])
-    other = runs.plan([Tuned(**(vars(SMALL) | {"alpha": 1.0}))], seeds=1)
+    other = runs.plan(REGRESSION, Tuned(**(vars(SMALL) | {"alpha": 1.0})), seeds=1)
     runs.run(other, path, jobs=1)
     assert len(done) == 2  # another alpha is another run
 

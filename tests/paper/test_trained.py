@@ -117,7 +117,7 @@ def test_the_command_line_trains_and_the_table_shows_it(digits, tmp_path):
 
 
 def test_a_training_that_was_stopped_goes_on(digits, tmp_path, monkeypatch):
-    (run,) = runs.plan([PROTOCOL.shipped("smnist", "LRU", "paper")], 1)
+    (run,) = runs.plan(PROTOCOL, PROTOCOL.shipped("smnist", "LRU", "paper"), 1)
     whole = trained.measure(run, tmp_path / "whole")
     told: list[str] = []
 

@@ -37,7 +37,7 @@ def folders(tmp_path):
 
 
 def _page(folders, out):
-    found = build.findings(stored.load(folders))
+    found = build.gather(stored.load(folders))
     sections = build.sections(found)
     return found, sections, build.write(found, sections, out).read_text(encoding="utf-8")
 
@@ -358,7 +358,7 @@ def test_nothing_to_report_is_an_error_that_says_what_to_do(tmp_path):
 def test_the_archive_stands_beside_its_rivals(tmp_path, monkeypatch):
     monkeypatch.delenv("PARALESN_DATA", raising=False)  # the rivals that come with the package
     made.write_all(tmp_path)
-    found = archive.section(build.findings(stored.load([tmp_path / "results"])))
+    found = archive.section(build.gather(stored.load([tmp_path / "results"])))
     accuracies, ahead = found.content
     assert accuracies.rows[0][0] == "FordA"
     assert accuracies.rows[0][1].best

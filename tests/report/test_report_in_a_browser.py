@@ -34,7 +34,7 @@ def browser():
 def report(tmp_path_factory):
     """What was found, and where the page is."""
     folder = tmp_path_factory.mktemp("records")
-    found = build.findings(stored.load(made.write_all(folder)))
+    found = build.gather(stored.load(made.write_all(folder)))
     return found, build.write(found, build.sections(found), folder / "report").as_uri()
 
 

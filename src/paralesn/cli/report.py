@@ -49,7 +49,7 @@ def report(
     folder(out)
     with exit_on_error():
         try:
-            findings = build.findings(stored.load(records))
+            findings = build.gather(stored.load(records))
         except stored.NoRecordsError as error:
             hint = "`paralesn reproduce` makes some, or name files or folders that hold them"
             raise ValueError(f"{error}: {hint}") from None

@@ -66,6 +66,12 @@ def tasks() -> dict[str, Task]:
 
 
 @cache
+def tasks_of(*groups: str) -> dict[str, Task]:
+    """Tasks of some groups, in the catalogue's order."""
+    return {name: task for name, task in tasks().items() if task.group in groups}
+
+
+@cache
 def models() -> dict[str, Model]:
     """The models of the tables."""
     return {

@@ -36,7 +36,8 @@ def models_by_tasks(
 
     `unit` says whether headings name the power of ten that figures are to be multiplied with.
     """
-    shown = [task for task in tasks if any((task.name, Row(m)) in cells for m in models)]
+    of_models = {task for task, row in cells if row.model in models and not row.space}
+    shown = [task for task in tasks if task.name in of_models]
     if not shown:
         return None
     winners = {task.name: best(cells, task, models) for task in shown}

@@ -100,12 +100,20 @@ class Protocol(ABC):
         """One of its tasks, whether or not it can be run here."""
         return self.tasks()[name]
 
-    def groups(self) -> Mapping[str, Sequence[str]]:
-        """Names that stand for several of its tasks, and these."""
-        return {self.name: list(self.tasks())}
+    def every_model(self) -> list[str]:
+        """Models of all of its tasks."""
+        return list(dict.fromkeys(model for task in self.tasks() for model in self.models(task)))
 
-    def groups_of_models(self) -> Mapping[str, Sequence[str]]:
-        """Names that stand for some of its models only, such as those of one table."""
+    def groups(self) -> Sequence[str]:
+        """Names that stand for several of its tasks."""
+        return (self.name,)
+
+    def members(self, group: str) -> Sequence[str]:
+        """Tasks that one of its groups stands for."""
+        return list(self.tasks())
+
+    def models_of_tables(self) -> Mapping[str, Sequence[str]]:
+        """Models of each table that can be asked for by name and has not all of them."""
         return {}
 
     def by_name(self) -> bool:
@@ -114,7 +122,7 @@ class Protocol(ABC):
 
     def missing(self, task: str) -> str | None:
         """Why a task cannot be run here, or None."""
-        title = self.tasks()[task].title
+        title = self.task(task).title
         try:
             self.look_for_data(task)
         except datasets.MissingFileError as error:
@@ -138,7 +146,7 @@ class Protocol(ABC):
             "task": tuned.task,
             "model": tuned.model,
             "space": tuned.space,
-            "units": models()[tuned.model].units or self.tasks()[tuned.task].units,
+            "units": models()[tuned.model].units or self.task(tuned.task).units,
             "configuration": tuned.configuration,
             "alpha": tuned.alpha,
             "validation": tuned.validation,  # by which reports tell configurations apart

@@ -1,7 +1,7 @@
 """Reproduce the paper's tables from chosen configurations, and write the results."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -75,9 +75,12 @@ def names() -> list[str]:
     """Everything that can be asked for: tasks, tables, protocols and groups of tasks."""
     known = [ALL]
     for protocol in protocols.protocols():
-        known += protocol.groups()
-        known += protocol.tasks() if protocol.by_name() else []
+        known += [*protocol.groups(), *_tasks_by_name(protocol)]
     return list(dict.fromkeys(known))
+
+
+def _tasks_by_name(protocol: Protocol) -> list[str]:
+    return list(protocol.tasks()) if protocol.by_name() else []
 
 
 def resolve(what: Sequence[str] | None, models: Sequence[str] | None = None) -> list[Wanted]:
@@ -95,17 +98,35 @@ def resolve(what: Sequence[str] | None, models: Sequence[str] | None = None) -> 
     every = protocols.protocols()
     named = None
     if models:
-        known = dict.fromkeys(m for p in every for t in p.tasks() for m in p.models(t))
+        known = dict.fromkeys(model for protocol in every for model in protocol.every_model())
         named = chosen(models, known, "models")
-    wanted: dict[Wanted, None] = {}
-    for protocol in every:
-        by_group, by_name = protocol.groups(), protocol.by_name()
-        for task in protocol.tasks() if by_name or {ALL, *by_group} & set(asked) else ():
-            own = {ALL, *([task] if by_name else [])}
-            by = [name for name in asked if name in own or task in by_group.get(name, ())]
-            allowed = _models(protocol, task, by, named) if by else []
-            wanted |= dict.fromkeys(Wanted(protocol, task, model) for model in allowed)
-    return list(wanted)
+    return [
+        Wanted(protocol, task, model)
+        for protocol in every
+        for task, by in _meant(protocol, asked).items()
+        for model in _models(protocol, task, by, named)
+    ]
+
+
+def _meant(protocol: Protocol, asked: Sequence[str]) -> dict[str, list[str]]:
+    """Tasks of a protocol that were asked for, in its order, and the names that stand for each.
+
+    A protocol none of whose names was asked for is not asked for its tasks: to list them, it may
+    have to look for files.
+    """
+    groups, by_name = protocol.groups(), _tasks_by_name(protocol)
+    members: dict[str, Collection[str]] = {}
+    for name in asked:
+        if name == ALL:
+            members[name] = protocol.tasks()
+        elif name in groups:
+            members[name] = protocol.members(name)
+        elif name in by_name:
+            members[name] = (name,)
+    meant = list(dict.fromkeys(task for tasks in members.values() for task in tasks))
+    if len(members) > 1:
+        meant = [task for task in protocol.tasks() if task in meant]
+    return {task: [name for name, tasks in members.items() if task in tasks] for task in meant}
 
 
 def _models(
@@ -117,23 +138,23 @@ def _models(
         return [model for model in every if model in named]
     if protocol.on_request:
         return []
-    of_tables = protocol.groups_of_models()
+    of_tables = protocol.models_of_tables()
     if not all(name in of_tables for name in by):
         return every
     return [model for model in every if any(model in of_tables[name] for name in by)]
 
 
-def unavailable(wanted: Iterable[Wanted], what: Sequence[str] | None = None) -> list[Absent]:
+def unavailable(wanted: Sequence[Wanted], what: Sequence[str] | None = None) -> list[Absent]:
     """Tasks that cannot be run here, and why."""
     absent: dict[str, Absent] = {}
     for protocol, task, _ in wanted:
         if task not in absent and (why := protocol.missing(task)) is not None:
             absent[task] = Absent(task, "", why, "data")
+    met = {id(entry.protocol) for entry in wanted}
     for protocol in protocols.protocols():
-        if not protocol.nothing:
+        if not protocol.nothing or id(protocol) in met:
             continue
-        asked = set(what or DEFAULT) & {ALL, *protocol.groups()}
-        if asked and not protocol.tasks():
+        if set(what or DEFAULT) & {ALL, *protocol.groups()} and not protocol.tasks():
             absent[protocol.name] = Absent(protocol.name, "", protocol.nothing, "data")
     return list(absent.values())
 
@@ -197,8 +218,9 @@ def reproduce(
     known |= runs.known(path)
     done = ((row, known[runs.identity(run)]) for (_, row), plan in plans.items() for run in plan)
     cells = selection.cells(done)
-    written = [*([path] if path.exists() else []), *write(cells, out)]
-    return Reproduction(cells, tables(cells, what), absent, written)
+    made = tables(cells)
+    written = [*([path] if path.exists() else []), *write(cells, made, out)]
+    return Reproduction(cells, _shown(made, what), absent, written)
 
 
 def _plans(
@@ -211,7 +233,7 @@ def _plans(
     """Runs of each row; of slow models only those among `shipped`, unless that is None."""
     plans = {}
     for row, tuned in rows.items():
-        plan = runs.plan([tuned], seeds or wanted.protocol.seeds, country)
+        plan = runs.plan(wanted.protocol, tuned, seeds or wanted.protocol.seeds, country)
         if shipped is not None and wanted.model in wanted.protocol.slow:
             plan = [run for run in plan if runs.identity(run) in shipped]
         if plan:
@@ -225,7 +247,7 @@ def _unplanned(wanted: Wanted, rows: Mapping[Row, Any], planned: Plans) -> list[
     if not rows:
         why = f"there is no configuration of {model} for {task}"
         return [Absent(task, model, why, "configuration")]
-    title = wanted.protocol.tasks()[task].title
+    title = wanted.protocol.task(task).title
     return [
         Absent(
             task,
@@ -241,35 +263,49 @@ def _unplanned(wanted: Wanted, rows: Mapping[Row, Any], planned: Plans) -> list[
 # -- what is written -------------------------------------------------------------------------------
 
 
-def tables(cells: Cells, what: Sequence[str] | None = None) -> list[Table]:
-    """Tables of results; of a protocol some of whose tables are named, only these."""
+Tables = dict[str, list[Table]]  # by protocol
+
+
+def tables(cells: Cells) -> Tables:
+    """Tables of results by protocol, of those that have any."""
+    made = {protocol.name: protocol.tables(cells) for protocol in protocols.protocols()}
+    return {name: each for name, each in made.items() if each}
+
+
+def _shown(made: Tables, what: Sequence[str] | None) -> list[Table]:
+    """Tables to be printed: of a protocol some of whose tables are named, only these."""
     shown = []
     for protocol in protocols.protocols():
-        made = protocol.tables(cells)
-        named = set(what or ()) & set(protocol.groups_of_models())
-        shown += [table for table in made if table.name in named] if named else made
+        own = made.get(protocol.name, [])
+        named = set(what or ()) & set(protocol.models_of_tables())
+        shown += [table for table in own if table.name in named] if named else own
     return shown
 
 
+def _file(protocol: str) -> str:
+    """The name of the files that results of a protocol go to, without their suffix."""
+    known = protocols.of_kind(protocol)
+    return "results" if known is None or known.in_paper else known.name
+
+
 def _by_file(cells: Cells) -> dict[str, Cells]:
-    """Results by the name of the file that they go to."""
+    """Results by the name of the files that they go to."""
     files: dict[str, Cells] = {}
     for key, cell in cells.items():
-        protocol = protocols.of_kind(cell.protocol)
-        name = "results" if protocol is None or protocol.in_paper else protocol.name
-        files.setdefault(name, {})[key] = cell
+        files.setdefault(_file(cell.protocol), {})[key] = cell
     return files
 
 
-def write(cells: Cells, out: Path) -> list[Path]:
-    """Write results for machines, CSV and LaTeX.
+def write(cells: Cells, made: Tables, out: Path) -> list[Path]:
+    """Write results for machines, CSV and LaTeX, of which tables were `made`.
 
     Those of the paper's tables go to ``results.json``, ``results.csv`` and ``tables.tex``, those of
     other protocols to files with their names.
     """
     written = []
     for name, part in _by_file(cells).items():
-        latex = "\n".join(map(as_latex, tables(part)))
+        own = [table for of, each in made.items() if _file(of) == name for table in each]
+        latex = "\n".join(map(as_latex, own))
         for file, text in (
             (f"{name}.json", json.dumps(results.as_data(part.values()), indent=1) + "\n"),
             (f"{name}.csv", as_csv(results.as_list(part.values()))),

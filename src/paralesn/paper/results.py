@@ -140,7 +140,7 @@ def as_list(cells: Iterable[Cell]) -> Table:
     """All cells below one another, as a spreadsheet likes them."""
     lines = []
     for data in as_data(cells):
-        values = (data[name] for name in _LISTED)
+        values = [data[name] for name in _LISTED]
         entries = [Entry(Number(v) if isinstance(v, float) else str("" if v is None else v))
                    for v in values]  # fmt: skip
         lines.append(Line(data["task"], entries))
@@ -149,7 +149,8 @@ def as_list(cells: Iterable[Cell]) -> Table:
 
 def times(cells: Cells, models: Sequence[str]) -> Table:
     """Seconds of training of each task and model, and the ratio to the shallow ESN's."""
-    models = [model for model in models if any(row == Row(model) for _, row in cells)]
+    rows = {row for _, row in cells}
+    models = [model for model in models if Row(model) in rows]
     lines = []
     for task in tasks().values():
         present = [cells.get((task.name, Row(model))) for model in models]

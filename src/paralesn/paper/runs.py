@@ -13,7 +13,7 @@ from typing import Any
 
 from paralesn.paper import protocols, records, workers
 from paralesn.paper.configurations import Tuned
-from paralesn.paper.protocol import Tell
+from paralesn.paper.protocol import Protocol, Tell
 from paralesn.paper.records import Record
 
 IDENTITY = (
@@ -28,18 +28,14 @@ def identity(record: Record) -> str:
     return json.dumps([record.get(name) for name in IDENTITY], sort_keys=True)
 
 
-def plan(chosen: Sequence[Tuned], seeds: int, country: str | None = None) -> list[Record]:
-    """The runs wanted of chosen configurations, without their results.
+def plan(protocol: Protocol, tuned: Tuned, seeds: int, country: str | None = None) -> list[Record]:
+    """The runs wanted of a chosen configuration, one for each seed, without their results.
 
     `country` is the one whose electricity is counted, where energy is measured.
     """
-    wanted = []
-    for tuned in chosen:
-        protocol = protocols.of(tuned.task, tuned.model)
-        counted = protocol.measures_energy and country is not None
-        energy = {"country": country} if counted else {}
-        wanted += [protocol.plan(tuned, seed) | energy for seed in range(seeds)]
-    return wanted
+    counted = protocol.measures_energy and country is not None
+    energy = {"country": country} if counted else {}
+    return [protocol.plan(tuned, seed) | energy for seed in range(seeds)]
 
 
 def known(path: Path) -> dict[str, Record]:

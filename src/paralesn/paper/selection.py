@@ -54,7 +54,7 @@ def configurations(
         chosen = chosen or protocol.shipped(task, model, space)
         if chosen is not None:
             by_space[space] = chosen
-    better = protocol.tasks()[task].loss
+    better = protocol.task(task).loss
     return rows(protocol, model, by_space, lambda tuned: better(tuned.validation))
 
 

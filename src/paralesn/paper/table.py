@@ -272,6 +272,6 @@ def as_csv(table: Table) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([table.head, *(column.title for column in table.columns)])
     for line in table.lines:
-        values = (entry.value for entry in line.entries)
-        writer.writerow([line.label, *(v.mean if isinstance(v, Number) else v for v in values)])
+        values = [entry.value for entry in line.entries]
+        writer.writerow([line.label, *[v.mean if isinstance(v, Number) else v for v in values]])
     return text.getvalue()

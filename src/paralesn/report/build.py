@@ -7,7 +7,7 @@ from typing import Any
 from paralesn import __version__
 from paralesn.files import save_text
 from paralesn.paper.catalogue import models
-from paralesn.paper.selection import table_cells
+from paralesn.paper.selection import cells, recorded
 from paralesn.report.elements import Findings, Section
 from paralesn.report.page import page
 from paralesn.report.sections import SECTIONS, added
@@ -17,21 +17,22 @@ TITLE = "Parallel echo state networks, measured"
 NAME = "index.html"
 
 
-def findings(stored: Stored) -> Findings:
-    """What sections are made from."""
-    return Findings(stored, table_cells(stored.runs))
+def gather(stored: Stored) -> Findings:
+    """Sum up what is stored."""
+    runs = recorded(stored.runs)
+    return Findings(stored, cells(runs), runs)
 
 
-def sections(found: Findings) -> list[Section]:
+def sections(findings: Findings) -> list[Section]:
     """All sections, those with nothing to show included."""
-    return [*(make(found) for make in SECTIONS), *added.sections(found)]
+    return [*(make(findings) for make in SECTIONS), *added.sections(findings)]
 
 
-def write(found: Findings, made: list[Section], out: Path) -> Path:
+def write(findings: Findings, made: list[Section], out: Path) -> Path:
     """Write the page into a folder."""
     text = page(
         TITLE,
-        _lead(found),
+        _lead(findings),
         made,
         f"Made by paralesn {__version__} on {date.today():%d %B %Y}, from records alone.",
     )
@@ -46,10 +47,10 @@ def data(made: list[Section]) -> dict[str, Any]:
     }
 
 
-def _lead(found: Findings) -> str:
-    cells = [cell for cell in found.cells.values() if cell.row.model in models()]
-    runs = f"{len(found.stored.runs):,} runs"
-    over = len({cell.task.name for cell in cells})
+def _lead(findings: Findings) -> str:
+    results = [cell for cell in findings.cells.values() if cell.row.model in models()]
+    runs = f"{len(findings.stored.runs):,} runs"
+    over = len({cell.task.name for cell in results})
     tasks = f" on {over} benchmarks" if over else ""
     return (
         f"{runs}{tasks}, beside the figures of “ParalESN: Enabling parallel information "

@@ -57,8 +57,10 @@ class Ranking:
 
 def shared(figures: Table, names: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
     """Models among `names` with any figure, tasks that all of these have, and other tasks."""
-    models = [model for model in names if any(other == model for _, other in figures)]
-    known = [task for task in tasks() if any((task, model) in figures for model in models)]
+    measured = {model for _, model in figures}
+    models = [model for model in names if model in measured]
+    any_model = {task for task, model in figures if model in models}
+    known = [task for task in tasks() if task in any_model]
     complete = [task for task in known if all((task, model) in figures for model in models)]
     return models, complete, [task for task in known if task not in complete]
 

@@ -10,7 +10,10 @@ from typing import Any, ClassVar
 
 from markupsafe import Markup
 
-from paralesn.paper.results import Cells
+from paralesn.paper import protocols
+from paralesn.paper.records import Record
+from paralesn.paper.results import Cells, Row
+from paralesn.paper.table import Table as ResultTable
 from paralesn.report.stored import Stored
 
 
@@ -125,7 +128,26 @@ class Section:
 
 @dataclass(frozen=True)
 class Findings:
-    """What sections are made from: everything on record, and the cells of the tables."""
+    """What sections are made from.
+
+    Attributes
+    ----------
+    stored : Stored
+        Everything on record.
+    cells : Cells
+        Results by task and row.
+    runs : sequence of (Row, Record)
+        The runs that these results sum up.
+    """
 
     stored: Stored
     cells: Cells = field(default_factory=dict)
+    runs: Sequence[tuple[Row, Record]] = ()
+    _tables: dict[str, list[ResultTable]] = field(default_factory=dict, init=False, repr=False)
+
+    def tables(self, protocol: str) -> list[ResultTable]:
+        """Tables of a protocol, made once; none where it has no results."""
+        if protocol not in self._tables:
+            known = protocols.of_kind(protocol)
+            self._tables[protocol] = [] if known is None else known.tables(self.cells)
+        return self._tables[protocol]

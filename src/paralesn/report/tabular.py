@@ -1,24 +1,13 @@
 """Tables of results, as the paper's protocols make them, as elements of the page."""
 
-from collections.abc import Sequence
-
 from markupsafe import Markup, escape
 
-from paralesn.paper import protocols
-from paralesn.paper.results import Cells
 from paralesn.paper.table import ARROWS, SIGNS, Column, Entry, Line, Number, Table
 from paralesn.report import elements
 
 _WORDS = {"win": "better than", "even": "even with", "loss": "worse than"}
 _WAYS = {"higher": "higher is better", "lower": "lower is better"}
 _NOTHING = Markup('<span class="soft">-</span>')
-
-
-def tables_of(protocol: str, cells: Cells, names: Sequence[str] | None = None) -> list[Table]:
-    """Tables of a protocol, or those with these names."""
-    known = protocols.of_kind(protocol)
-    made = [] if known is None else known.tables(cells)
-    return [table for table in made if names is None or table.name in names]
 
 
 def as_element(table: Table, caption: str = "") -> elements.Table:

@@ -18,6 +18,7 @@ from paralesn.paper.protocols.ucr import Archive
 from paralesn.paper.records import Record
 
 _registered: dict[str, Protocol] = {}
+_by_kind: dict[str, Protocol] = {}
 
 
 def register(protocol: Protocol) -> Protocol:
@@ -32,10 +33,11 @@ def register(protocol: Protocol) -> Protocol:
     Protocol
         The same.
     """
-    taken = {kind for known in _registered.values() for kind in known.kinds()}
-    if clash := taken & set(protocol.kinds()):
+    kinds = protocol.kinds()
+    if clash := (_registered.keys() | _by_kind.keys()) & {protocol.name, *kinds}:
         raise ValueError(f"protocol must have kinds of its own, got {', '.join(sorted(clash))}")
     _registered[protocol.name] = protocol
+    _by_kind.update(dict.fromkeys(kinds, protocol))
     return protocol
 
 
@@ -43,7 +45,8 @@ def unregister(name: str) -> None:
     """Forget a protocol that was added."""
     if name in _OF_THE_PACKAGE or name not in _registered:
         raise ValueError(f"name must be one of an added protocol, got {name!r}")
-    del _registered[name]
+    for kind in _registered.pop(name).kinds():
+        del _by_kind[kind]
 
 
 def protocols() -> list[Protocol]:
@@ -53,15 +56,14 @@ def protocols() -> list[Protocol]:
 
 def of_kind(kind: str) -> Protocol | None:
     """The protocol of a kind of runs, if there is one."""
-    return next((p for p in _registered.values() if kind in p.kinds()), None)
+    return _by_kind.get(kind)
 
 
 def of_run(run: Record) -> Protocol:
     """The protocol of a run."""
     protocol = of_kind(run["kind"])
     if protocol is None:
-        kinds = ", ".join(kind for known in protocols() for kind in known.kinds())
-        raise ValueError(f"kind must be among {kinds}, got {run['kind']!r}")
+        raise ValueError(f"kind must be among {', '.join(_by_kind)}, got {run['kind']!r}")
     return protocol
 
 
@@ -85,7 +87,8 @@ def share() -> Callable[[], None]:
 
 def _adopt(others: Sequence[Protocol]) -> None:
     for protocol in others:
-        _registered.setdefault(protocol.name, protocol)
+        if protocol.name not in _registered:
+            register(protocol)
 
 
 for _protocol in (

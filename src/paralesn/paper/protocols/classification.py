@@ -19,7 +19,7 @@ import numpy as np
 
 from paralesn import datasets
 from paralesn.paper import energy
-from paralesn.paper.catalogue import MAIN, Model, Task, models, read, tasks
+from paralesn.paper.catalogue import MAIN, Model, Task, models, read, tasks, tasks_of
 from paralesn.paper.layout import models_by_tasks
 from paralesn.paper.protocol import Judging, Protocol, Tell
 from paralesn.paper.protocols import regression
@@ -210,17 +210,17 @@ class Classification(Protocol):
 
     def tasks(self) -> dict[str, Task]:
         """Tasks of the archives."""
-        return {name: task for name, task in tasks().items() if task.group == "classification"}
+        return tasks_of("classification")
 
     def models(self, task: str) -> list[str]:
         """The paper's four."""
         return list(MAIN)
 
-    def groups(self) -> Mapping[str, Sequence[str]]:
+    def groups(self) -> Sequence[str]:
         """All tasks, by the name of the protocol and of its table."""
-        return {name: list(self.tasks()) for name in (self.name, "archives")}
+        return (self.name, "archives")
 
-    def groups_of_models(self) -> Mapping[str, Sequence[str]]:
+    def models_of_tables(self) -> Mapping[str, Sequence[str]]:
         """Models of the table."""
         return {"archives": MAIN}
 

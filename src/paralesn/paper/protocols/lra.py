@@ -20,7 +20,7 @@ import numpy as np
 
 from paralesn import datasets
 from paralesn.paper import energy
-from paralesn.paper.catalogue import Task, models, read, tasks
+from paralesn.paper.catalogue import Task, models, read, tasks, tasks_of
 from paralesn.paper.configurations import Tuned
 from paralesn.paper.layout import scores
 from paralesn.paper.protocol import Protocol, Tell, Work, lacks_pytorch
@@ -257,7 +257,7 @@ class LongRangeArena(Protocol):
 
     def tasks(self) -> dict[str, Task]:
         """The four."""
-        return {name: task for name, task in tasks().items() if task.group == "lra"}
+        return tasks_of("lra")
 
     def models(self, task: str) -> list[str]:
         """The one that the paper ran."""
@@ -265,7 +265,7 @@ class LongRangeArena(Protocol):
 
     def missing(self, task: str) -> str | None:
         """Why a task cannot be run here, or None."""
-        return lacks_pytorch(self.tasks()[task].title) or super().missing(task)
+        return lacks_pytorch(self.task(task).title) or super().missing(task)
 
     def shipped(self, task: str, model: str, space: str) -> Tuned | None:
         """What our own search over the candidates chose."""
@@ -304,7 +304,7 @@ class LongRangeArena(Protocol):
 def figures(model: str) -> list[float | None]:
     """What the paper prints in a row, in percent, its own average last."""
     row = read(FILE)["published"][model]
-    names = [task.name for task in tasks().values() if task.group == "lra"]
+    names = list(tasks_of("lra"))
     return [row.get(name) for name in (*names, "average")]
 
 
@@ -316,7 +316,7 @@ def average(ours: Sequence[Cell | None]) -> float | None:
 
 def _accuracies(ours: Sequence[Cell | None]) -> Table:
     plain = Digits(".1f", "")
-    titles = [task.title for task in tasks().values() if task.group == "lra"]
+    titles = [task.title for task in tasks_of("lra").values()]
     columns = [
         Column(title, "higher", digits=Digits(".1f", ".1f"), paper=plain, latex=plain)
         for title in titles
@@ -338,11 +338,7 @@ def _accuracies(ours: Sequence[Cell | None]) -> Table:
 
 
 def _seconds(ours: Sequence[Cell | None]) -> Table:
-    columns = [
-        Column(task.title, digits=Digits(".0f", ""))
-        for task in tasks().values()
-        if task.group == "lra"
-    ]
+    columns = [Column(task.title, digits=Digits(".0f", "")) for task in tasks_of("lra").values()]
     lines = []
     for label, cost in (
         ("seconds of features", "features seconds"),

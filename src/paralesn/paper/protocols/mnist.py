@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from paralesn import datasets
-from paralesn.paper.catalogue import MAIN, Model, Task, models, published, read, tasks
+from paralesn.paper.catalogue import MAIN, Model, Task, models, published, read, tasks, tasks_of
 from paralesn.paper.configurations import Tuned
 from paralesn.paper.layout import held_to_the_paper, scores
 from paralesn.paper.protocol import Judging, Protocol, Tell, lacks_pytorch
@@ -99,19 +99,19 @@ class SequentialMNIST(Protocol):
 
     def tasks(self) -> dict[str, Task]:
         """Both orders of the pixels."""
-        return {name: task for name, task in tasks().items() if task.group == "mnist"}
+        return tasks_of("mnist")
 
     def models(self, task: str) -> list[str]:
         """The paper's four, and what is made for the task."""
         return [*MAIN, *(name for name, model in models().items() if model.only == task)]
 
-    def groups(self) -> Mapping[str, Sequence[str]]:
+    def groups(self) -> Sequence[str]:
         """Both tasks, which are classification, too."""
-        return {name: list(self.tasks()) for name in (self.name, "classification")}
+        return (self.name, "classification")
 
     def missing(self, task: str) -> str | None:
         """Why a task cannot be run here, or None."""
-        return lacks_pytorch(self.tasks()[task].title) or super().missing(task)
+        return lacks_pytorch(self.task(task).title) or super().missing(task)
 
     def plan(self, tuned: Tuned, seed: int) -> Record:
         """A run, read out by a perceptron, which has no penalty."""
@@ -144,7 +144,8 @@ class SequentialMNIST(Protocol):
 
     def tables(self, cells: Cells) -> list[Table]:
         """A table of each task, with the models that learn by gradients."""
-        return [table(cells, task) for task in self.tasks() if any(t == task for t, _ in cells)]
+        measured = {task for task, _ in cells}
+        return [table(cells, task) for task in self.tasks() if task in measured]
 
 
 # -- tables ----------------------------------------------------------------------------------------

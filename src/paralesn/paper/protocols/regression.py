@@ -17,7 +17,7 @@ import numpy as np
 import paralesn
 from paralesn import datasets
 from paralesn.datasets.metrics import ERRORS, METRICS
-from paralesn.paper.catalogue import MAIN, Model, Task, models, tasks
+from paralesn.paper.catalogue import MAIN, Model, Task, models, tasks_of
 from paralesn.paper.layout import models_by_tasks
 from paralesn.paper.protocol import Judging, Protocol, Tell
 from paralesn.paper.records import Record
@@ -115,21 +115,21 @@ class Regression(Protocol):
 
     def tasks(self) -> dict[str, Task]:
         """Tasks of both groups."""
-        return {n: task for n, task in tasks().items() if task.group in ("memory", "forecasting")}
+        return tasks_of("memory", "forecasting")
 
     def models(self, task: str) -> list[str]:
         """Every reservoir that is not made for another task."""
         return [name for name, model in models().items() if not model.trained and not model.only]
 
-    def groups(self) -> Mapping[str, Sequence[str]]:
+    def groups(self) -> Sequence[str]:
         """All tasks, and those of each table."""
-        by_table = {
-            table: [task.name for task in self.tasks().values() if task.group == group]
-            for table, (_, group, _) in TABLES.items()
-        }
-        return {self.name: list(self.tasks()), **by_table}
+        return (self.name, *TABLES)
 
-    def groups_of_models(self) -> Mapping[str, Sequence[str]]:
+    def members(self, group: str) -> Sequence[str]:
+        """All tasks, or those of a table."""
+        return list(tasks_of(TABLES[group][1]) if group in TABLES else self.tasks())
+
+    def models_of_tables(self) -> Mapping[str, Sequence[str]]:
         """Models of each table."""
         return {table: rows for table, (_, _, rows) in TABLES.items()}
 
@@ -163,9 +163,7 @@ class Regression(Protocol):
     def tables(self, cells: Cells) -> list[Table]:
         """The paper's tables."""
         made = (
-            models_by_tasks(
-                name, title, [t for t in self.tasks().values() if t.group == group], rows, cells
-            )
+            models_by_tasks(name, title, list(tasks_of(group).values()), rows, cells)
             for name, (title, group, rows) in TABLES.items()
         )
         return [table for table in made if table is not None]

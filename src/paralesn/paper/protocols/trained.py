@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from paralesn.paper import energy
-from paralesn.paper.catalogue import Task, models, read, tasks
+from paralesn.paper.catalogue import Task, models, read, tasks, tasks_of
 from paralesn.paper.configurations import Tuned
 from paralesn.paper.protocol import Judging, Protocol, Tell, lacks_pytorch
 from paralesn.paper.protocols import mnist
@@ -140,19 +140,19 @@ class Trained(Protocol):
 
     def tasks(self) -> dict[str, Task]:
         """Those of sequential MNIST."""
-        return {name: task for name, task in tasks().items() if task.group == "mnist"}
+        return tasks_of("mnist")
 
     def models(self, task: str) -> list[str]:
         """All that learn by gradients."""
         return [name for name, model in models().items() if model.trained]
 
-    def groups(self) -> Mapping[str, Sequence[str]]:
+    def groups(self) -> Sequence[str]:
         """Both tasks, by the names that they have anyway."""
-        return {name: list(self.tasks()) for name in ("mnist", "classification")}
+        return ("mnist", "classification")
 
     def missing(self, task: str) -> str | None:
         """Why a task cannot be run here, or None."""
-        return lacks_pytorch(self.tasks()[task].title) or super().missing(task)
+        return lacks_pytorch(self.task(task).title) or super().missing(task)
 
     def shipped(self, task: str, model: str, space: str) -> Tuned | None:
         """The outcome of a search if there was one, else a learning rate set by hand."""

@@ -113,6 +113,10 @@ class Archive(Protocol):
         """The classifier."""
         return [MODEL]
 
+    def every_model(self) -> list[str]:
+        """The classifier, whichever datasets are there."""
+        return [MODEL]
+
     def by_name(self) -> bool:
         """No: some datasets are known by the names of other tasks."""
         return False

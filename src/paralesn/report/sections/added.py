@@ -6,12 +6,12 @@ from paralesn.report.elements import Findings, Section
 from paralesn.report.tabular import as_element
 
 
-def sections(found: Findings) -> list[Section]:
+def sections(findings: Findings) -> list[Section]:
     """A section for each added protocol that has results."""
     made = []
     for protocol in protocols.added():
-        cells = [cell for cell in found.cells.values() if cell.protocol == protocol.name]
-        tables = [as_element(table) for table in protocol.tables(found.cells)]
+        cells = [cell for cell in findings.cells.values() if cell.protocol == protocol.name]
+        tables = [as_element(table) for table in findings.tables(protocol.name)]
         if tables:
             made.append(Section(protocol.name, protocol.title, "", tables, data=as_data(cells)))
     return made

@@ -10,9 +10,9 @@ _LOOKS = {
 }  # fmt: skip
 
 
-def section(found: Findings) -> Section:
+def section(findings: Findings) -> Section:
     """Test errors of three readouts by size of the reservoir."""
-    there = found.stored.of_experiment("universality")
+    there = findings.stored.of_experiment("universality")
     if not there:
         return Section("universality", TITLE, missing="No measurement of it is on record.")
     record = there[-1]

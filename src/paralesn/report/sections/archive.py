@@ -10,9 +10,9 @@ from paralesn.report.tabular import as_element
 TITLE = "UCR archive"
 
 
-def section(found: Findings) -> Section:
+def section(findings: Findings) -> Section:
     """Accuracies on every dataset there are records of."""
-    cells = [cell for cell in found.cells.values() if cell.protocol == "ucr"]
+    cells = [cell for cell in findings.cells.values() if cell.protocol == "ucr"]
     if not cells:
         return Section("ucr", TITLE, missing="No run of it is on record.")
     cells.sort(key=lambda cell: cell.task.name)

@@ -21,17 +21,17 @@ TITLE = "All benchmarks together"
 Scores = dict[tuple[str, str], float]
 
 
-def scores_of(found: Findings) -> Scores:
+def scores_of(findings: Findings) -> Scores:
     """Means by task and model."""
-    return {(t, row.model): cell.mean for (t, row), cell in found.cells.items() if not row.space}
+    return {(t, row.model): cell.mean for (t, row), cell in findings.cells.items() if not row.space}
 
 
-def section(found: Findings) -> Section:
+def section(findings: Findings) -> Section:
     """The paper's overall comparison, redrawn."""
-    scores = scores_of(found)
+    scores = scores_of(findings)
     seconds = {
         (task, row.model): cell.seconds
-        for (task, row), cell in found.cells.items()
+        for (task, row), cell in findings.cells.items()
         if not row.space
     }
     exchange, main = trade_off(scores, seconds, MAIN), ranking(scores, MAIN)
@@ -65,8 +65,8 @@ def section(found: Findings) -> Section:
 
 def _published() -> Scores:
     """What the paper prints for its four models."""
-    found = {(t, m): published(t, m) for t in tasks() for m in MAIN}
-    return {key: one.mean for key, one in found.items() if one is not None}
+    printed = {(t, m): published(t, m) for t in tasks() for m in MAIN}
+    return {key: figure.mean for key, figure in printed.items() if figure is not None}
 
 
 def _exchange(one: TradeOff) -> Figure:

@@ -11,9 +11,9 @@ from paralesn.report.elements import Figure, Findings, Section, Table
 TITLE = "Sensitivity to hyperparameters"
 
 
-def section(found: Findings) -> Section:
+def section(findings: Findings) -> Section:
     """Boxes of the validation metric by value, one figure for each study."""
-    there = found.stored.of_experiment("sensitivity")
+    there = findings.stored.of_experiment("sensitivity")
     if not there:
         return Section("sensitivity", TITLE, missing="No study of sensitivity is on record.")
     studies = {(one["task"], one["model"], one["space"]): one for one in there}
@@ -38,15 +38,15 @@ def _figure(one: dict[str, Any]) -> Figure:
     title = f"{one['model']} on {task.title}, {one['space']} space"
     panels, rows = [], []
     for effect in one["effects"]:
-        found = [
+        drawn = [
             Box(v["value"], v["best"], tuple(v["quartiles"]), v["trials"]) for v in effect["values"]
         ]
         name = f"{effect['name']} ({effect['share']:.0%})"
         # Errors span powers of ten; a capacity or an accuracy does not.
-        log = task.better == "lower" and all(min(b.best, *b.quartiles) > 0 for b in found)
-        drawing = boxes(f"{title}: {task.title} by {effect['name']}", found, log)
+        log = task.better == "lower" and all(min(b.best, *b.quartiles) > 0 for b in drawn)
+        drawing = boxes(f"{title}: {task.title} by {effect['name']}", drawn, log)
         panels.append(f"<div><h4>{escape(name)}</h4>{drawing}</div>")
-        for box in found:
+        for box in drawn:
             rows.append([name, box.label, box.count, f"{box.best:.4g}", f"{box.quartiles[1]:.4g}"])
     columns = ["Hyperparameter", "Value", "Trials", "Best", "Median"]
     way = "highest" if task.better == "higher" else "lowest"

@@ -9,9 +9,9 @@ from paralesn.report.elements import Entry, Figure, Findings, Section, Table
 TITLE = "Accuracy against seconds"
 
 
-def section(found: Findings) -> Section:
+def section(findings: Findings) -> Section:
     """A figure for each task, and a table of test accuracies."""
-    runs = found.stored.of_kind("race")
+    runs = findings.stored.of_kind("race")
     if not runs:
         return Section("race", TITLE, missing="No race is on record.")
     figures, tables = [], []

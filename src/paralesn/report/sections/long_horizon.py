@@ -2,17 +2,17 @@
 
 from paralesn.paper.results import as_data
 from paralesn.report.elements import Findings, Section
-from paralesn.report.tabular import as_element, tables_of
+from paralesn.report.tabular import as_element
 
 TITLE = "Long-term forecasting"
 
 
-def section(found: Findings) -> Section:
+def section(findings: Findings) -> Section:
     """Mean squared errors of ETT, every step up to the horizon."""
-    tables = tables_of("long-term", found.cells)
+    tables = findings.tables("long-term")
     if not tables:
         return Section("long-term", TITLE, missing="No run of it is on record.")
-    cells = [cell for cell in found.cells.values() if cell.protocol == "long-term"]
+    cells = [cell for cell in findings.cells.values() if cell.protocol == "long-term"]
     lead = (
         "By the protocol of that literature: all seven features, all steps, standardised values. A "
         "linear reservoir that reads changes and is shared by the features."

@@ -3,55 +3,61 @@
 from markupsafe import Markup
 
 from paralesn.paper.catalogue import models, tasks
-from paralesn.paper.results import Cell, Row
+from paralesn.paper.results import Cell, Cells, Row
 from paralesn.report.charts import Axis, dots
 from paralesn.report.elements import Figure, Findings, Section, Table, Tiles
 
 TITLE = "Beside the paper"
+Rows = dict[str, dict[str, tuple[float, str]]]  # factor and tip, by task and model
 
 
-def section(found: Findings) -> Section:
+def section(findings: Findings) -> Section:
     """Counts of cells won and lost, and how many times better or worse every cell is."""
-    cells = [cell for cell in found.cells.values() if cell.row.model in models()]
-    own = [cell for cell in cells if not cell.row.space]
-    quoted = [cell for cell in own if cell.paper is not None and cell.mean > 0]
+    cells = [cell for cell in findings.cells.values() if cell.row.model in models()]
+    quoted = [c for c in cells if not c.row.space and c.paper is not None and c.mean > 0]
     if not quoted:
         return Section("overview", TITLE, missing="No run of the paper's tables is on record.")
-    held = [cell for cell in cells if cell.row.space and cell.paper is not None]
-    tiles = [
-        (f"{len(own)}", "results, each a mean over seeds"),
-        (_share(quoted), "better than or even with the paper's figure"),
-        *([(_share(held), "so with its own search space")] if held else []),
-        _leader(quoted),
-    ]
     names = [model for model in models() if any(cell.row.model == model for cell in quoted)]
+    counts = _counts(findings.cells)
     return Section(
         "overview",
         TITLE,
         lead="Every cell is the mean over seeds of a configuration chosen on validation data, in "
         "the paper's search space or in a wider one, whichever did better there.",
-        content=[
-            Tiles(tiles),
-            Figure(
-                "How many times better than the paper",
-                dots(
-                    "Ratio of our figure to the paper's, by task and model; right of 1 is better",
-                    Axis("times better than the paper's figure", log=True),
-                    _rows(quoted),
-                    1.0,
-                ),
-                "The paper's error over ours, or for memory capacity and accuracy ours over the "
-                "paper's: to the right of the dotted line we do better.",
-                legend=names,
-                data=_numbers(quoted, names),
-            ),
-            _counted(found, names),
-        ],
+        content=[_tiles(cells, quoted), _figure(quoted, names), _counted(counts, names)],
         data={
-            row.label: dict(zip(("better", "even", "worse"), _counts(found, row), strict=True))
-            for row in dict.fromkeys(row for _, row in found.cells)
-            if any(_counts(found, row))
+            row.label: dict(zip(("better", "even", "worse"), each, strict=True))
+            for row, each in counts.items()
         },
+    )
+
+
+def _tiles(cells: list[Cell], quoted: list[Cell]) -> Tiles:
+    held = [cell for cell in cells if cell.row.space and cell.paper is not None]
+    return Tiles(
+        [
+            (f"{sum(not cell.row.space for cell in cells)}", "results, each a mean over seeds"),
+            (_share(quoted), "better than or even with the paper's figure"),
+            *([(_share(held), "so with its own search space")] if held else []),
+            _leader(quoted),
+        ]
+    )
+
+
+def _figure(quoted: list[Cell], names: list[str]) -> Figure:
+    rows = _rows(quoted)
+    return Figure(
+        "How many times better than the paper",
+        dots(
+            "Ratio of our figure to the paper's, by task and model; right of 1 is better",
+            Axis("times better than the paper's figure", log=True),
+            rows,
+            1.0,
+        ),
+        "The paper's error over ours, or for memory capacity and accuracy ours over the "
+        "paper's: to the right of the dotted line we do better.",
+        legend=names,
+        data=_numbers(rows, names),
     )
 
 
@@ -73,8 +79,8 @@ def _leader(cells: list[Cell]) -> tuple[str, str]:
     return f"{factor(best):.3g} x", f"ahead of the paper: {best.row.model} on {best.task.title}"
 
 
-def _rows(cells: list[Cell]) -> dict[str, dict[str, tuple[float, str]]]:
-    rows: dict[str, dict[str, tuple[float, str]]] = {}
+def _rows(cells: list[Cell]) -> Rows:
+    rows: Rows = {}
     for task in tasks().values():
         for cell in cells:
             if cell.task.name == task.name and cell.paper is not None:
@@ -87,27 +93,32 @@ def _rows(cells: list[Cell]) -> dict[str, dict[str, tuple[float, str]]]:
     return rows
 
 
-def _numbers(cells: list[Cell], names: list[str]) -> Table:
-    rows = [
-        [title, *(f"{row[name][0]:.2f}" if name in row else "-" for name in names)]
-        for title, row in _rows(cells).items()
+def _numbers(rows: Rows, names: list[str]) -> Table:
+    lines = [
+        [title, *[f"{row[name][0]:.2f}" if name in row else "-" for name in names]]
+        for title, row in rows.items()
     ]
-    return Table("Times better than the paper", ["Task", *names], rows)
+    return Table("Times better than the paper", ["Task", *names], lines)
 
 
-def _counts(found: Findings, row: Row) -> list[int]:
-    """Cells of a row that are better than the paper's, even and worse."""
-    verdicts = [cell.verdict for (_, other), cell in found.cells.items() if other == row]
-    return [verdicts.count(name) for name in ("win", "even", "loss")]
+def _counts(cells: Cells) -> dict[Row, tuple[int, int, int]]:
+    """Cells of each row that are better than the paper's, even and worse; rows with any."""
+    verdicts: dict[Row, list[str]] = {}
+    for (_, row), cell in cells.items():
+        if cell.verdict:
+            verdicts.setdefault(row, []).append(cell.verdict)
+    return {
+        row: (each.count("win"), each.count("even"), each.count("loss"))
+        for row, each in verdicts.items()
+    }
 
 
-def _counted(found: Findings, names: list[str]) -> Table:
+def _counted(counts: dict[Row, tuple[int, int, int]], names: list[str]) -> Table:
     def words(row: Row) -> Markup | str:
-        counts = _counts(found, row)
-        if not any(counts):
+        if row not in counts:
             return "-"
-        spoken = "{} better, {} even, {} worse".format(*counts)
-        shown = "{} / {} / {}".format(*counts)
+        spoken = "{} better, {} even, {} worse".format(*counts[row])
+        shown = "{} / {} / {}".format(*counts[row])
         return Markup(f'<span aria-hidden="true">{shown}</span><span class="sr">{spoken}</span>')
 
     return Table(

@@ -19,9 +19,9 @@ TITLE = "Scaling with length and size"
 Curves = dict[str, dict[int, float]]
 
 
-def section(found: Findings) -> Section:
+def section(findings: Findings) -> Section:
     """The paper's scaling figure and its count of parameters, as measured."""
-    there = found.stored.of_experiment("complexity")
+    there = findings.stored.of_experiment("complexity")
     if not there:
         return Section("scaling", TITLE, missing="No measurement of it is on record.")
     record = there[-1]

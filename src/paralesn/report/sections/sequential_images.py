@@ -7,27 +7,27 @@ from paralesn.paper.protocols.mnist import OURS, TRAINED, paper_cost
 from paralesn.paper.results import Row, as_data, notes
 from paralesn.report.charts import Axis, Series, xy
 from paralesn.report.elements import LOOKS, Figure, Findings, Look, Note, Section, Table
-from paralesn.report.tabular import as_element, tables_of
+from paralesn.report.tabular import as_element
 
 TITLE = "Sequential MNIST"
 # Hollow are the paper's figures here, so that deep models need markers of their own.
 _LOOKS = LOOKS | {"ESN (deep)": Look(0, "triangle"), "ParalESN (deep)": Look(1, "diamond")}
 
 
-def section(found: Findings) -> Section:
+def section(findings: Findings) -> Section:
     """A table and a trade-off of accuracy and time for each order of the pixels."""
-    tables = tables_of("mnist", found.cells)
+    tables = findings.tables("mnist")
     if not tables:
         return Section("mnist", TITLE, missing="No run of these tables is on record.")
     names = [table.name for table in tables]
-    cells = [cell for cell in found.cells.values() if cell.task.name in names]
+    cells = [cell for cell in findings.cells.values() if cell.task.name in names]
     return Section(
         "mnist",
         TITLE,
         "Ours over the paper's. Trained models are quoted from the paper until they are run here; "
         "its times are those of other hardware.",
         [
-            *(_exchange(found, name) for name in names),
+            *(_exchange(findings, name) for name in names),
             *map(as_element, tables),
             *map(Note, notes(cells)),
         ],
@@ -35,7 +35,7 @@ def section(found: Findings) -> Section:
     )
 
 
-def _exchange(found: Findings, task: str) -> Figure:
+def _exchange(findings: Findings, task: str) -> Figure:
     """Accuracy against minutes: filled where it is ours, hollow where it is the paper's."""
     scale, title = tasks()[task].scale, tasks()[task].title
     series, lines = [], []
@@ -44,7 +44,7 @@ def _exchange(found: Findings, task: str) -> Figure:
         paper, minutes = published(task, model), paper_cost(task, model, "minutes")
         if paper is not None and minutes is not None:
             points.append(("paper", minutes[0], paper.mean / scale))
-        cell = found.cells.get((task, Row(model)))
+        cell = findings.cells.get((task, Row(model)))
         if cell is not None and "total seconds" in cell.costs:
             points.append(("ours", cell.costs["total seconds"][0] / 60, cell.mean / scale))
         look = _LOOKS[model]

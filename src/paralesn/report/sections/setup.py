@@ -6,15 +6,14 @@ from typing import Any
 from paralesn.paper.catalogue import models, tasks
 from paralesn.paper.records import Record
 from paralesn.paper.results import Row
-from paralesn.paper.selection import recorded
 from paralesn.report.elements import Findings, Section, Table
 
 
-def configurations(found: Findings) -> Section:
+def configurations(findings: Findings) -> Section:
     """Hyperparameters of every row of the tables."""
     title = "Configurations"
     chosen: dict[tuple[Row, str], list[Record]] = {}
-    for row, run in recorded(found.stored.runs):
+    for row, run in findings.runs:
         if row.model in models():
             chosen.setdefault((row, run["task"]), []).append(run)
     if not chosen:
@@ -66,10 +65,11 @@ def _short(value: Any) -> str:
     return f"{value:.5g}" if isinstance(value, float) else str(value)
 
 
-def surroundings(found: Findings) -> Section:
+def surroundings(findings: Findings) -> Section:
     """Versions, machines and files."""
+    counted = findings.stored.surroundings()
     rows = []
-    for around, count in found.stored.surroundings():
+    for around, count in counted:
         machine = around["machine"] or {}
         rows.append(
             [
@@ -79,7 +79,7 @@ def surroundings(found: Findings) -> Section:
                 f"{machine.get('cores', '?')} cores",
             ]
         )
-    files = [[file.name, str(file.parent)] for file in found.stored.files]
+    files = [[file.name, str(file.parent)] for file in findings.stored.files]
     return Section(
         "surroundings",
         "Versions and machine",
@@ -87,5 +87,5 @@ def surroundings(found: Findings) -> Section:
             Table("Where records were made", ["Records", "Versions", "Machine"], rows, text=(1, 2)),
             Table("Files read", ["File", "Folder"], files, text=(1,)),
         ],
-        data=[around | {"records": count} for around, count in found.stored.surroundings()],
+        data=[around | {"records": count} for around, count in counted],
     )

@@ -15,10 +15,10 @@ _GROUPS = {
 Cells = dict[str, Cell]  # by model
 
 
-def section(found: Findings) -> Section:
+def section(findings: Findings) -> Section:
     """The paper's figure of training times, a panel for each group of tasks."""
     by_task: dict[str, Cells] = {}
-    for (task, row), cell in found.cells.items():
+    for (task, row), cell in findings.cells.items():
         if row.model in models() and not row.space:
             by_task.setdefault(task, {})[row.model] = cell
     if not by_task:
@@ -44,7 +44,8 @@ def section(found: Findings) -> Section:
 
 
 def _panel(title: str, there: list[Task], by_task: dict[str, Cells]) -> Figure:
-    names = [m for m in models() if any(m in by_task[task.name] for task in there)]
+    trained = {model for task in there for model in by_task[task.name]}
+    names = [model for model in models() if model in trained]
     rows = {
         task.title: {
             model: (cell.seconds, f"{model} on {task.title}: {cell.seconds:.3g} s")
