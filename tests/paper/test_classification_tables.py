@@ -57,6 +57,9 @@ def small(monkeypatch, rng):
     few = {name: replace(task, units=24) for name, task in catalogue.tasks().items()}
     for module in (classify, mnist):
         monkeypatch.setattr(module, "tasks", lambda: few)
+        monkeypatch.setattr(
+            module, "tasks_of", lambda group: {n: t for n, t in few.items() if t.group == group}
+        )
         monkeypatch.setattr(module, "data", lambda task: made[few[task].group])
     monkeypatch.setattr(datasets, "fetch", lambda task: [])
     return made

@@ -11,7 +11,7 @@ from paralesn import datasets
 from paralesn.cli import app
 from paralesn.datasets import ClassificationDataset, listops
 from paralesn.paper import catalogue, protocol, protocols, reproduce, runs, search
-from paralesn.paper.protocols import lra
+from paralesn.paper.protocols import lra, lra_features, lra_tables
 
 PROTOCOL = protocols.of_kind("lra")
 ARENA = ["lra-image", "lra-listops", "lra-text", "lra-pathfinder"]
@@ -54,7 +54,8 @@ def small(monkeypatch, rng):
     entries["perceptron"] = {"all": neural, "alone": ["lra-pathfinder"]}
     plain = catalogue.read
     monkeypatch.setattr(lra, "read", lambda name: entries if name == lra.FILE else plain(name))
-    monkeypatch.setattr(lra, "data", made.__getitem__)
+    for module in (lra, lra_features):
+        monkeypatch.setattr(module, "data", made.__getitem__)
     monkeypatch.setattr(datasets, "fetch", lambda task: [])
     return made
 
@@ -70,7 +71,7 @@ def test_the_rows_are_the_papers():
     assert all(one.std is None for one in ours)
     assert catalogue.published("lra-image", "LRU") is None
     for row in catalogue.read(lra.FILE)["published"]:
-        *figures, average = lra.figures(row)
+        *figures, average = lra_tables.figures(row)
         off = average - np.mean([figure for figure in figures if figure is not None])
         assert (
             abs(off - (1.0 if row == "S5" else 0.0)) < 0.051

@@ -1,8 +1,9 @@
 """What a study tries besides what its sampler suggests: known good configurations, and neighbours.
 
 A deep model has over twenty hyperparameters, too many for a model of the loss after a hundred
-trials. So a study begins with what others found (for the shallow model, in the paper's space, for
-other tasks), and every other trial changes a few hyperparameters of one of its own best.
+trials. So a study begins with the best configurations of other studies (of the shallow model, of
+the paper's space, of other tasks), and every other trial changes a few hyperparameters of one of
+its own best.
 """
 
 import math
@@ -34,34 +35,37 @@ def starts(
     stacked = [
         {**layer, **stack, "inter": layer} for layer in shallow for stack in spaces.stacks(space)
     ]
-    return [spaces.hyperparameters(one, models()[model], space) for one in [*own, *stacked]]
+    return [
+        spaces.hyperparameters(configuration, models()[model], space)
+        for configuration in [*own, *stacked]
+    ]
 
 
 def given(task: str, model: str, space: str) -> list[spaces.Configuration]:
-    """Configurations to begin with that come with the package, of a task and of its group."""
-    there = read("classification.toml")["starts"]
+    """Configurations to begin with that come with the package, for a task and for its group."""
+    shipped = read("classification.toml")["starts"]
     return [
         configuration
-        for place in (task, tasks()[task].group)
-        for configuration in there.get(place, {}).get(model, {}).get(space, [])
+        for name in (task, tasks()[task].group)
+        for configuration in shipped.get(name, {}).get(model, {}).get(space, [])
     ]
 
 
 def various(study: "Study", count: int) -> list[spaces.Configuration]:
     """The best configurations of a study that differ in their eigenvalues.
 
-    What is as good in one layer may be very different in a stack: eigenvalues in the upper half
-    plane and in the whole of it, for one.
+    Configurations that do equally well in one layer may differ widely in a stack, such as those
+    with eigenvalues in the upper half plane and those with eigenvalues in all of it.
     """
     from optuna.trial import TrialState
 
     complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-    found: dict[str, spaces.Configuration] = {}
+    distinct: dict[str, spaces.Configuration] = {}
     for trial in sorted(complete, key=lambda trial: trial.value or 0.0):
         configuration = trial.user_attrs["configuration"]
         key = repr([configuration.get(name) for name in ("rho", "theta", "scale", "phases")])
-        found.setdefault(key, configuration)
-    return list(found.values())[:count]
+        distinct.setdefault(key, configuration)
+    return list(distinct.values())[:count]
 
 
 def neighbour(study: "Study", rng: np.random.Generator) -> dict[str, Any] | None:

@@ -16,12 +16,12 @@ SPACES = ("paper", "extended")
 
 
 def alphas(space: str) -> tuple[float, ...]:
-    """Penalties of the readout in a space."""
+    """Penalties of the readout that a space holds."""
     return tuple(float(alpha) for alpha in read("spaces.toml")[space]["alphas"])
 
 
 def stacks(space: str) -> list[Configuration]:
-    """Every way to stack layers that a space knows."""
+    """Every way of stacking layers in a space."""
     specs = read("spaces.toml")[space]["deep"]
     return [dict(zip(specs, values, strict=True)) for values in product(*specs.values())]
 
@@ -35,45 +35,47 @@ def suggest(trial: Any, model: Model, space: str) -> Configuration:
     """Ask an Optuna trial for a configuration of a model."""
     everything = read("spaces.toml")[space]
     of_a_layer = everything[model.space]
-    found: Configuration = {name: _draw(trial, name, spec) for name, spec in of_a_layer.items()}
+    configuration = {name: _draw(trial, name, spec) for name, spec in of_a_layer.items()}
     if model.deep:
         for name, spec in everything["deep"].items():
-            found[name] = _draw(trial, name, spec)
-        found["inter"] = {
+            configuration[name] = _draw(trial, name, spec)
+        configuration["inter"] = {
             name: _draw(trial, f"inter {name}", spec) for name, spec in of_a_layer.items()
         }
-    return found
+    return configuration
 
 
 def hyperparameters(configuration: Configuration, model: Model, space: str) -> dict[str, Any]:
-    """What a trial would have to be told to suggest a configuration, or the nearest in the space.
+    """Parameters of a trial that suggests a configuration, or the nearest one in the space.
 
-    What the configuration does not say is as the reservoir's defaults have it.
+    Where the configuration leaves an argument out, the reservoir's default stands for it.
     """
     defaults = {} if model.trained else getattr(paralesn, model.reservoir)().get_params()
     everything = read("spaces.toml")[space]
     of_a_layer = everything[model.space]
-    found: dict[str, Any] = {}
-    for prefix, place, specs in (
+    parameters: dict[str, Any] = {}
+    for prefix, arguments, specs in (
         ("", configuration, of_a_layer | (everything["deep"] if model.deep else {})),
         ("inter ", configuration.get("inter", {}), of_a_layer if model.deep else {}),
     ):
         for name, spec in specs.items():
-            found |= _place(prefix + name, spec, place[name] if name in place else defaults[name])
-    return found
+            value = arguments[name] if name in arguments else defaults[name]
+            parameters |= _parameters(prefix + name, spec, value)
+    return parameters
 
 
-def _place(name: str, spec: Any, value: Any) -> dict[str, Any]:
-    """A value as a trial names it: the reverse of `_draw`."""
+def _parameters(name: str, spec: Any, value: Any) -> dict[str, Any]:
+    """The parameters of a trial that give a value: the reverse of `_draw`."""
     if isinstance(spec, list):
-        nearest = value if isinstance(value, str) else min(spec, key=lambda one: abs(one - value))
-        return {name: nearest}
+        if isinstance(value, str):
+            return {name: value}
+        return {name: min(spec, key=lambda choice: abs(choice - value))}
     if "max" not in spec:
         return {name: _within(spec, value)}
     low, high = value
     if isinstance(spec["max"], list):
-        near = min(_pairs(spec), key=lambda pair: abs(pair[0] - low) + abs(pair[1] - high))
-        return {name: _label(near)}
+        nearest = min(_pairs(spec), key=lambda pair: abs(pair[0] - low) + abs(pair[1] - high))
+        return {name: _label(nearest)}
     share = low / high if high else 1.0
     return {f"{name} max": _within(spec["max"], high), f"{name} min": _within(spec["min"], share)}
 
@@ -85,7 +87,7 @@ def _within(spec: Mapping[str, Any], value: float) -> float:
 
 
 def _pairs(spec: Mapping[str, Any]) -> list[tuple[float, float]]:
-    """Pairs that are configurations."""
+    """Lower and upper limits that can be combined."""
     return [(low, high) for high in spec["max"] for low in spec["min"] if low <= high]
 
 

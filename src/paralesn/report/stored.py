@@ -26,19 +26,20 @@ class Stored:
     files: list[Path] = field(default_factory=list)
 
     def of_kind(self, *kinds: str) -> list[Record]:
-        """Runs of some kinds, as they were recorded."""
+        """Runs of the given kinds, as they were recorded."""
         return [run for run in self.runs if run["kind"] in kinds]
 
     def of_experiment(self, name: str) -> list[dict[str, Any]]:
         """Measurements of an experiment, a record for each file."""
-        return [one for one in self.experiments if one["experiment"] == name]
+        return [record for record in self.experiments if record["experiment"] == name]
 
     def surroundings(self) -> list[tuple[dict[str, Any], int]]:
-        """Versions and machines in which records were made, and how many of them each."""
+        """Versions and machines that records were made with, and the number of records of each."""
         counted: dict[str, int] = {}
-        for one in (*self.runs, *self.experiments):
-            if "versions" in one:
-                key = json.dumps({n: one.get(n) for n in ("versions", "machine")}, sort_keys=True)
+        for record in (*self.runs, *self.experiments):
+            if "versions" in record:
+                around = {name: record.get(name) for name in ("versions", "machine")}
+                key = json.dumps(around, sort_keys=True)
                 counted[key] = counted.get(key, 0) + 1
         ordered = sorted(counted.items(), key=lambda item: -item[1])
         return [(json.loads(key), count) for key, count in ordered]
@@ -48,23 +49,23 @@ def load(paths: Sequence[Path] | None = None) -> Stored:
     """Read files, and what folders hold; by default the `FOLDERS` that are here.
 
     A file of runs is JSON lines with a `kind` each, a file of measurements a JSON object with an
-    `experiment`. Whatever else a folder holds is passed over; a file that is named is not.
+    `experiment`. Other files in a folder are passed over, but a file that is named must be one.
     """
-    found = Stored()
+    stored = Stored()
     for path in paths or [Path(name) for name in FOLDERS if Path(name).is_dir()]:
         if not path.exists():
             raise ValueError(f"records must be files or folders, got {path}, which does not exist")
-        before = len(found.files)
+        before = len(stored.files)
         for file in _candidates(path):
-            _take(found, file)
-        if len(found.files) == before and paths:
+            _take(stored, file)
+        if len(stored.files) == before and paths:
             raise ValueError(
                 "records must be of protocols, complexity, sensitivity, universality or a race; "
                 f"{path} holds none"
             )
-    if not found.files:
+    if not stored.files:
         raise NoRecordsError(f"there are no records in {', '.join(FOLDERS)}")
-    return found
+    return stored
 
 
 def _candidates(path: Path) -> Iterable[Path]:
@@ -73,18 +74,18 @@ def _candidates(path: Path) -> Iterable[Path]:
     return [path]
 
 
-def _take(found: Stored, file: Path) -> None:
-    """Add what a file holds, if that is anything."""
+def _take(stored: Stored, file: Path) -> None:
+    """Add the records of a file, if it holds any."""
     try:
         if file.suffix == ".json":
-            one = json.loads(file.read_text(encoding="utf-8"))
-            there = isinstance(one, dict) and isinstance(one.get("experiment"), str)
-            found.experiments.extend([one] if there else [])
+            record = json.loads(file.read_text(encoding="utf-8"))
+            is_record = isinstance(record, dict) and isinstance(record.get("experiment"), str)
+            stored.experiments.extend([record] if is_record else [])
         else:
             runs = [run for run in records.read(file) if isinstance(run.get("kind"), str)]
-            there = bool(runs)
-            found.runs.extend(runs)
+            is_record = bool(runs)
+            stored.runs.extend(runs)
     except ValueError:  # neither text nor JSON
-        there = False
-    if there:
-        found.files.append(file)
+        is_record = False
+    if is_record:
+        stored.files.append(file)

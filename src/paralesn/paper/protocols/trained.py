@@ -44,7 +44,7 @@ def device() -> str:
 
 
 def validate(task: str, model: str, configuration: Mapping[str, Any], seed: int) -> float:
-    """Accuracy on cases held out, after a short training on some."""
+    """Accuracy on cases held out, after a short training on a part of the others."""
     from paralesn.baselines import training
     from paralesn.baselines.models import build
 
@@ -64,22 +64,12 @@ def measure(run: Record, folder: Path, tell: Tell | None = None) -> Record:
     from paralesn.baselines import training
     from paralesn.baselines.models import build, count_parameters
 
-    task, cases = run["task"], mnist.data(run["task"])
-    train, held_out = split(cases.y_train, None, mnist.SHARE, run["seed"])
-    learn, judge = (_data(cases.train, cases.y_train, part) for part in (train, held_out))
-    sizes, asked = how(run["configuration"])
-    model = build(run["model"], run["seed"], **sizes)
+    cases = mnist.data(run["task"])
+    model = build(run["model"], run["seed"], **how(run["configuration"])[0])
     path = _checkpoint(run, folder)
     resumed = path.exists()
-
-    def report(at: training.Progress) -> None:
-        if tell is not None:
-            told = f"epoch {at.epoch}, validation {at.scores[-1].accuracy:.2%}"
-            tell(f"{run['model']} on {tasks()[task].title}: {told}")
-
     with energy.measured(run.get("country", energy.COUNTRY)) as spent:
-        settings = training.Settings(**asked, **run["readout"], seed=run["seed"])
-        fitted = training.fit(model, learn, judge, settings, path, report, device())
+        fitted = _fit(run, model, path, tell)
     begin = time.perf_counter()
     _, right = training.measure(model, _data(cases.test, cases.y_test, slice(None)))
     tested = time.perf_counter() - begin
@@ -100,8 +90,26 @@ def measure(run: Record, folder: Path, tell: Tell | None = None) -> Record:
         "device": device(),
         # What an interrupted training used before is not known.
         "energy": None if resumed else spent or None,
-        **mnist.permutation(task),
+        **mnist.permutation(run["task"]),
     }
+
+
+def _fit(run: Record, model: Any, checkpoint: Path, tell: Tell | None) -> Any:
+    """Train a model as planned; cases set aside say when to stop."""
+    from paralesn.baselines import training
+
+    cases = mnist.data(run["task"])
+    parts = split(cases.y_train, None, mnist.SHARE, run["seed"])
+    learn, judge = (_data(cases.train, cases.y_train, part) for part in parts)
+
+    def report(at: training.Progress) -> None:
+        if tell is not None:
+            told = f"epoch {at.epoch}, validation {at.scores[-1].accuracy:.2%}"
+            tell(f"{run['model']} on {tasks()[run['task']].title}: {told}")
+
+    asked = how(run["configuration"])[1]
+    settings = training.Settings(**asked, **run["readout"], seed=run["seed"])
+    return training.fit(model, learn, judge, settings, checkpoint, report, device())
 
 
 def settings() -> dict[str, Any]:

@@ -12,10 +12,10 @@ _LOOKS = {
 
 def section(findings: Findings) -> Section:
     """Test errors of three readouts by size of the reservoir."""
-    there = findings.stored.of_experiment("universality")
-    if not there:
+    measured = findings.stored.of_experiment("universality")
+    if not measured:
         return Section("universality", TITLE, missing="No measurement of it is on record.")
-    record = there[-1]
+    record = measured[-1]
     curves = {name: medians(record, name) for name in READOUTS}
     series = [
         Series(

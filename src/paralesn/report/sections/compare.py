@@ -69,21 +69,22 @@ def _published() -> Scores:
     return {key: figure.mean for key, figure in printed.items() if figure is not None}
 
 
-def _exchange(one: TradeOff) -> Figure:
+def _exchange(trade: TradeOff) -> Figure:
     def tip(model: str) -> str:
         return (
-            f"{model}: score {one.score[model]:.2f} ({one.improvement[model]:+.1f} % over the "
-            f"ESN), speed {one.speed[model]:.2f} ({one.time_saved[model]:+.1f} % of its time saved)"
+            f"{model}: score {trade.score[model]:.2f} ({trade.improvement[model]:+.1f} % over the "
+            f"ESN), speed {trade.speed[model]:.2f} ({trade.time_saved[model]:+.1f} % of its time "
+            "saved)"
         )
 
     series = [
-        Series(m, [(one.speed[m], one.score[m])], [tip(m)], line=False, labels=[m])
-        for m in one.score
+        Series(m, [(trade.speed[m], trade.score[m])], [tip(m)], line=False, labels=[m])
+        for m in trade.score
     ]
     rows = [
-        [m, f"{one.score[m]:.3f}", f"{one.improvement[m]:+.1f} %", f"{one.speed[m]:.3f}",
-         f"{one.time_saved[m]:+.1f} %"]
-        for m in one.score
+        [m, f"{trade.score[m]:.3f}", f"{trade.improvement[m]:+.1f} %", f"{trade.speed[m]:.3f}",
+         f"{trade.time_saved[m]:+.1f} %"]
+        for m in trade.score
     ]  # fmt: skip
     columns = ["Model", "Score", "Improvement", "Speed", "Time saved"]
     return Figure(
@@ -96,42 +97,47 @@ def _exchange(one: TradeOff) -> Figure:
         ),
         "Improvement over the ESN on every benchmark, in percent of its error, accuracy or "
         "seconds, averaged, and mapped so that the worst model has 0 and the best 1.",
-        legend=list(one.score),
+        legend=list(trade.score),
         data=Table("Trade-off", columns, rows),
     )
 
 
-def _ranks(title: str, one: Ranking) -> Figure:
-    spoken = ", ".join(f"{m} {r:.2f}" for m, r in zip(one.models, one.ranks, strict=True))
+def _ranks(title: str, result: Ranking) -> Figure:
+    spoken = ", ".join(f"{m} {r:.2f}" for m, r in zip(result.models, result.ranks, strict=True))
     return Figure(
         title,
-        ranks(f"Average ranks, best first: {spoken}", one.models, one.ranks, one.cliques or ()),
-        "Average rank over the benchmarks, 1 is the best. " + _judgement(one),
+        ranks(
+            f"Average ranks, best first: {spoken}",
+            result.models,
+            result.ranks,
+            result.cliques or (),
+        ),
+        "Average rank over the benchmarks, 1 is the best. " + _judgement(result),
     )
 
 
-def _judgement(one: Ranking) -> str:
-    if one.friedman is None:
+def _judgement(result: Ranking) -> str:
+    if result.friedman is None:
         return (
             f"No tests: they need {LEAST_TASKS} benchmarks and {LEAST_MODELS} models, there are "
-            f"{len(one.tasks)} and {len(one.models)}."
+            f"{len(result.tasks)} and {len(result.models)}."
         )
-    if one.friedman >= LEVEL:
+    if result.friedman >= LEVEL:
         return (
             f"A bar joins models that are not told apart: here all, for Friedman's test sees no "
-            f"difference (p = {one.friedman:.2g})."
+            f"difference (p = {result.friedman:.2g})."
         )
     return (
         f"A bar joins models that Wilcoxon's signed-rank test does not tell apart at {LEVEL:g}, "
-        f"corrected by Holm (Friedman's test: p = {one.friedman:.2g})."
+        f"corrected by Holm (Friedman's test: p = {result.friedman:.2g})."
     )
 
 
-def _table(one: Ranking, paper: Ranking | None) -> Table:
+def _table(result: Ranking, paper: Ranking | None) -> Table:
     theirs = dict(zip(paper.models, paper.ranks, strict=True)) if paper else {}
     rows = [
         [m, f"{rank:.2f}", f"{theirs[m]:.2f}" if m in theirs else "-"]
-        for m, rank in zip(one.models, one.ranks, strict=True)
+        for m, rank in zip(result.models, result.ranks, strict=True)
     ]
     over = len(paper.tasks) if paper else 0
     return Table(
@@ -139,30 +145,30 @@ def _table(one: Ranking, paper: Ranking | None) -> Table:
         ["Model", "Ours", "The paper's"],
         rows,
         narrow=True,
-        note=f"Ours over {len(one.tasks)} benchmarks, the paper's from the figures it prints, over "
-        f"{over}. 1 is the best.",
+        note=f"Ours over {len(result.tasks)} benchmarks, the paper's from the figures it prints, "
+        f"over {over}. 1 is the best.",
     )
 
 
-def _tests(one: Ranking) -> list[Table]:
-    if one.p_values is None:
+def _tests(result: Ranking) -> list[Table]:
+    if result.p_values is None:
         return []
     rows = []
-    for i, better in enumerate(one.models):
-        values = one.p_values[i]
+    for i, better in enumerate(result.models):
+        values = result.p_values[i]
         rows.append([better, *("" if np.isnan(v) else f"{v:.3g}" for v in values)])
     note = (
-        f"One-sided; a difference counts below {LEVEL / (len(one.models) - 1):.3g}, which is "
+        f"One-sided; a difference counts below {LEVEL / (len(result.models) - 1):.3g}, which is "
         f"{LEVEL:g} over the number of models less one, if Friedman's test sees any."
     )
-    heads = ["does better than …", *one.models]
+    heads = ["does better than …", *result.models]
     return [Table("Wilcoxon's p-values", heads, rows, note=note, folded=True)]
 
 
 def _left_out(scores: Scores) -> list[Note]:
     """Tasks that not all of the models were run on."""
-    there, _, other = shared(scores, MAIN)
+    measured, _, other = shared(scores, MAIN)
     if not other:
         return []
     names = ", ".join(tasks()[task].title for task in other)
-    return [Note(f"Left out, for not all of {', '.join(there)} are on record: {names}.")]
+    return [Note(f"Left out, for not all of {', '.join(measured)} are on record: {names}.")]

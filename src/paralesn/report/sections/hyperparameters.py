@@ -13,10 +13,10 @@ TITLE = "Sensitivity to hyperparameters"
 
 def section(findings: Findings) -> Section:
     """Boxes of the validation metric by value, one figure for each study."""
-    there = findings.stored.of_experiment("sensitivity")
-    if not there:
+    records = findings.stored.of_experiment("sensitivity")
+    if not records:
         return Section("sensitivity", TITLE, missing="No study of sensitivity is on record.")
-    studies = {(one["task"], one["model"], one["space"]): one for one in there}
+    studies = {(study["task"], study["model"], study["space"]): study for study in records}
     return Section(
         "sensitivity",
         TITLE,
@@ -24,7 +24,7 @@ def section(findings: Findings) -> Section:
         "the others vary freely. In brackets how much of the variance of the ranks it explains "
         "alone.",
         content=[_figure(studies[key]) for key in sorted(studies, key=_order)],
-        data=there,
+        data=records,
     )
 
 
@@ -33,11 +33,11 @@ def _order(study: tuple[str, str, str]) -> tuple[int, int, str]:
     return list(tasks()).index(study[0]), list(models()).index(study[1]), study[2]
 
 
-def _figure(one: dict[str, Any]) -> Figure:
-    task = tasks()[one["task"]]
-    title = f"{one['model']} on {task.title}, {one['space']} space"
+def _figure(study: dict[str, Any]) -> Figure:
+    task = tasks()[study["task"]]
+    title = f"{study['model']} on {task.title}, {study['space']} space"
     panels, rows = [], []
-    for effect in one["effects"]:
+    for effect in study["effects"]:
         drawn = [
             Box(v["value"], v["best"], tuple(v["quartiles"]), v["trials"]) for v in effect["values"]
         ]
@@ -53,7 +53,7 @@ def _figure(one: dict[str, Any]) -> Figure:
     return Figure(
         title,
         Markup(f'<div class="small-multiples">{"".join(panels)}</div>'),
-        f"{one['trials']} trials. Boxes are quartiles, lines medians, points the {way} value.",
+        f"{study['trials']} trials. Boxes are quartiles, lines medians, points the {way} value.",
         data=Table(title, columns, rows),
         wide=True,
     )

@@ -21,10 +21,10 @@ Curves = dict[str, dict[int, float]]
 
 def section(findings: Findings) -> Section:
     """The paper's scaling figure and its count of parameters, as measured."""
-    there = findings.stored.of_experiment("complexity")
-    if not there:
+    measured = findings.stored.of_experiment("complexity")
+    if not measured:
         return Section("scaling", TITLE, missing="No measurement of it is on record.")
-    record = there[-1]
+    record = measured[-1]
     cores = record["machine"]["cores"]
     lengths = _curves(record, BY_LENGTH, "length", "steps", "seconds")
     steps = _curves(record, BY_SIZE, "size", "units", "seconds_per_step")
@@ -76,9 +76,9 @@ def _figure(
     if power:
         grown = [f"{name} {fit.exponent:.2f}" for name, fit in fits.items() if fit]
         caption += f" Exponents of {power}: {', '.join(grown)}." if grown else ""
-    places = sorted({at for values in curves.values() for at in values})
+    measured = sorted({at for values in curves.values() for at in values})
     rows = [
-        [f"{at:,}", *(unit(c[at]) if at in c else "-" for c in curves.values())] for at in places
+        [f"{at:,}", *(unit(c[at]) if at in c else "-" for c in curves.values())] for at in measured
     ]
     return Figure(
         title,
@@ -93,10 +93,10 @@ def _limit(record: dict[str, Any]) -> str:
     full = out_of_memory(record)
     if full is None:
         return "No size tried ran out of memory."
-    there = f"; {size(full['limit_bytes'], ' ')}B were available" if full["limit_bytes"] else ""
+    limit = f"; {size(full['limit_bytes'], ' ')}B were available" if full["limit_bytes"] else ""
     return (
         f"The ESN ran out of memory at {full['units']:,} units, whose matrix takes "
-        f"{size(full['matrix_bytes'], ' ')}B{there}."
+        f"{size(full['matrix_bytes'], ' ')}B{limit}."
     )
 
 

@@ -34,7 +34,7 @@ def section(findings: Findings) -> Section:
         "machine named below. Runs that shared it with others took longer, and configurations "
         "differ, in the number of layers above all.",
         content=[
-            _panel(_GROUPS[group], there, by_task) for group, there in panels.items() if there
+            _panel(_GROUPS[group], shown, by_task) for group, shown in panels.items() if shown
         ],
         data={
             task: {model: cell.seconds for model, cell in cells.items()}
@@ -43,21 +43,21 @@ def section(findings: Findings) -> Section:
     )
 
 
-def _panel(title: str, there: list[Task], by_task: dict[str, Cells]) -> Figure:
-    trained = {model for task in there for model in by_task[task.name]}
+def _panel(title: str, shown: list[Task], by_task: dict[str, Cells]) -> Figure:
+    trained = {model for task in shown for model in by_task[task.name]}
     names = [model for model in models() if model in trained]
     rows = {
         task.title: {
             model: (cell.seconds, f"{model} on {task.title}: {cell.seconds:.3g} s")
             for model, cell in by_task[task.name].items()
         }
-        for task in there
+        for task in shown
     }
-    lines = [[task.title, *(_text(by_task[task.name], m) for m in names)] for task in there]
+    lines = [[task.title, *(_text(by_task[task.name], m) for m in names)] for task in shown]
     return Figure(
         title,
         dots(f"Seconds of training, {title}", Axis("seconds of training", log=True), rows),
-        f"{there[0].units:,} units.",
+        f"{shown[0].units:,} units.",
         legend=names,
         data=Table("Seconds (ratio to the ESN's)", ["Task", *names], lines),
     )
