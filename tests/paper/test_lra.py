@@ -103,7 +103,7 @@ def test_features_are_pooled_states_in_the_order_asked_for(small, monkeypatch):
     res = pe.ParalESN(units=8, vocabulary=15, mix_scale=1.0)
     wanted = {"pool": ["mean", "last"], "segments": 2}
     cases = np.array([4, 2, 8, 0])
-    monkeypatch.setattr(lra, "_STEPS", 80)  # two cases at a time
+    monkeypatch.setattr(lra_features, "_STEPS", 80)  # two cases at a time
     forward, backward = (
         res.pool([X[i][order] for i in cases], ("mean", "last"), 2)
         for order in (slice(None), slice(None, None, -1))

@@ -138,21 +138,23 @@ def test_processes_share_the_work(tmp_path):
 
 def test_sensitivity_ranks_what_matters(easy, tmp_path):
     bayesian.work(*STUDY, str(tmp_path), Budget(60))
-    found = sensitivity.effects(*STUDY, str(tmp_path))
-    assert found.found[0].name == "rho"
-    assert found.found[0].share > 0.5
-    best = dict(zip(found.found[0].labels, found.found[0].scores, strict=True))
+    measured = sensitivity.effects(*STUDY, str(tmp_path))
+    assert measured.effects[0].name == "rho"
+    assert measured.effects[0].share > 0.5
+    best = dict(zip(measured.effects[0].labels, measured.effects[0].scores, strict=True))
     assert best["0.5"].max() < best["0.1"].min()
-    assert sensitivity.table(found).row_count == 3 + 4 + 4 + 5
-    record = sensitivity.as_record(found)
-    assert [effect["name"] for effect in record["effects"]] == [one.name for one in found.found]
-    for effect, one in zip(record["effects"], found.found, strict=True):
+    assert sensitivity.table(measured).row_count == 3 + 4 + 4 + 5
+    record = sensitivity.as_record(measured)
+    assert [effect["name"] for effect in record["effects"]] == [
+        one.name for one in measured.effects
+    ]
+    for effect, one in zip(record["effects"], measured.effects, strict=True):
         for value, scores in zip(effect["values"], one.scores, strict=True):
             assert value["best"] == scores.min()
             assert value["quartiles"][1] == pytest.approx(np.median(scores))
             assert value["trials"] == len(scores)
     pytest.importorskip("matplotlib")
-    sensitivity.plot(found, tmp_path / "plot.png")
+    sensitivity.plot(measured, tmp_path / "plot.png")
     assert (tmp_path / "plot.png").stat().st_size > 10_000
     with pytest.raises(ValueError, match=r"must hold one of mg, ESN, paper space, got none"):
         sensitivity.effects("mg", "ESN", "paper", str(tmp_path))

@@ -1,8 +1,10 @@
 """Commands of studies beside the tables: demo, complexity, universality, sensitivity, race."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -12,6 +14,9 @@ from rich.table import Table
 from paralesn.cli.application import app
 from paralesn.cli.console import console_for, picture, print_json, say, stderr, wide
 from paralesn.cli.options import Json, folder
+
+if TYPE_CHECKING:
+    from paralesn.paper.studies.demo import Demonstration
 
 
 @app.command()
@@ -28,19 +33,23 @@ def demo(
     """Predict chaotic series with the estimators, beside an echo state network."""
     from paralesn.paper.studies.demo import demonstrate, plot
 
-    console = Console()
     if not out.parent.is_dir():
         raise typer.BadParameter(f"the folder {out.parent} does not exist", param_hint="--out")
     with stderr().status("compiling on the first run, then predicting ..."):
         result = demonstrate(units, steps, horizon, seed)
+    if not json:
+        _show_demo(Console(), result)
+    picture(stderr() if json else Console(), out, partial(plot, result))
     if json:
-        both = {one.name: {"nrmse": one.error, "seconds": one.seconds}
-                for one in (result.paralesn, result.esn)}  # fmt: skip
-        picture(stderr(), out, partial(plot, result))
-        print_json({"mackey_glass": both, "lyapunov_times": result.valid_time,
+        by_model = {outcome.name: {"nrmse": outcome.error, "seconds": outcome.seconds}
+                    for outcome in (result.paralesn, result.esn)}  # fmt: skip
+        print_json({"mackey_glass": by_model, "lyapunov_times": result.valid_time,
                     "accuracy": result.accuracy, "picture": str(out)})  # fmt: skip
-        return
-    table = Table(title=f"Mackey-Glass, {horizon} steps ahead, {units} units")
+
+
+def _show_demo(console: Console, result: "Demonstration") -> None:
+    """Print errors and times of both reservoirs, and how the other estimators did."""
+    table = Table(title=f"Mackey-Glass, {result.horizon} steps ahead, {result.units} units")
     table.add_column("reservoir")
     table.add_column("test NRMSE", justify="right")
     table.add_column("fit and predict", justify="right")
@@ -54,7 +63,6 @@ def demo(
         "times."
     )
     console.print(f"ReservoirClassifier: {result.accuracy:.0%} of noisy tones told apart.")
-    picture(console, out, partial(plot, result))
 
 
 @app.command()
@@ -88,13 +96,8 @@ def complexity(
             read(path)
     except ValueError as error:
         raise typer.BadParameter(f"{error}; --fresh replaces it", param_hint="--out") from None
-    with Progress(console=console, transient=True) as progress:
-        bar = progress.add_task("starting", total=None)
-
-        def report(what: str, done: int, total: int) -> None:
-            progress.update(bar, description=what, completed=done, total=total)
-
-        wanted = settings(largest_dense, largest, longest, rounds, quick)
+    wanted = settings(largest_dense, largest, longest, rounds, quick)
+    with _progress(console) as report:
         try:
             record, taken = collect(wanted, path, fresh, report)
         except RuntimeError as error:
@@ -104,8 +107,8 @@ def complexity(
         console.print(table)
     if is_there and not taken:
         console.print(
-            f"What {path} held was measured with other versions, rounds or on another machine, and "
-            "was replaced."
+            f"The measurements in {path} were made with other versions or rounds, or on another "
+            "machine, and were replaced."
         )
     console.print(f"Measurements: {path}", soft_wrap=True)
     picture(console, out / "complexity.png", partial(plot, record))
@@ -124,12 +127,7 @@ def universality(
     from paralesn.paper.studies.universality import approximate, plot, settings, table
 
     console, path = console_for(json), folder(out) / "universality.json"
-    with Progress(console=console, transient=True) as progress:
-        bar = progress.add_task("starting", total=None)
-
-        def report(what: str, done: int, total: int) -> None:
-            progress.update(bar, description=what, completed=done, total=total)
-
+    with _progress(console) as report:
         try:
             record = approximate(settings(seeds, quick), path, report)
         except ModuleNotFoundError as error:
@@ -212,14 +210,13 @@ def race(
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     settings = racing.Settings(seconds, train, validation, test, threads=threads)
-    with Progress(console=console, transient=True) as progress:
-        bar = progress.add_task("starting", total=seconds)
+    with _progress(console) as report:
 
-        def report(what: str, used: float, accuracy: float) -> None:
-            progress.update(bar, description=f"{what} {accuracy:.1%}", completed=used)
+        def tell(what: str, used: float, accuracy: float) -> None:
+            report(f"{what} {accuracy:.1%}", used, seconds)
 
         try:
-            runs = racing.race(wanted_tasks, wanted, settings, out, report)
+            runs = racing.race(wanted_tasks, wanted, settings, out, tell)
         except (ModuleNotFoundError, FileNotFoundError, ValueError) as error:
             say(console, str(error))
             raise typer.Exit(1) from None
@@ -229,3 +226,15 @@ def race(
     picture(console, out / "race.png", partial(plot, runs))
     if json:
         print_json(runs)
+
+
+@contextmanager
+def _progress(console: Console) -> Iterator[Callable[[str, float, float], None]]:
+    """A progress bar, and a function to tell it the current work, the amount done and the total."""
+    with Progress(console=console, transient=True) as progress:
+        bar = progress.add_task("starting", total=None)
+
+        def report(what: str, done: float, total: float) -> None:
+            progress.update(bar, description=what, completed=done, total=total)
+
+        yield report

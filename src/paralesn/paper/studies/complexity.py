@@ -1,7 +1,7 @@
 """Time, memory and parameters of reservoirs by their size, and time by the length of a series.
 
 The complexity analysis, scaling figure and count of parameters of the paper, as measured.
-Each finished measurement goes to a JSON file at once, and a later run goes on from that file.
+Each finished measurement is written to a JSON file at once, from which a later run continues.
 """
 
 import json
@@ -113,36 +113,45 @@ def ladder(first: int, factor: float, last: int) -> tuple[int, ...]:
 
 def tasks(wanted: Settings) -> list[Measurement]:
     """Everything to measure, the quick things first."""
-    found: list[Measurement] = [
+    listed: list[Measurement] = [
         {"kind": "parameters", "model": name, "units": COUNTED_UNITS} for name in MODELS
     ]
-    found += [
+    listed += [
         {"kind": "length", "model": name, "units": LENGTH_UNITS, "steps": steps}
         for name in BY_LENGTH
         for steps in wanted.lengths
     ]
     for name in BY_SIZE:
         sizes = wanted.dense if name == "ESN" else wanted.structured
-        found += [{"kind": "size", "model": name, "units": units} for units in sizes]
-    found += [{"kind": "matrix", "model": "ESN", "units": units} for units in wanted.matrices]
-    return found
+        listed += [{"kind": "size", "model": name, "units": units} for units in sizes]
+    listed += [{"kind": "matrix", "model": "ESN", "units": units} for units in wanted.matrices]
+    return listed
 
 
 def measure(task: Measurement, rounds: int) -> Measurement:
-    """What `task` asks for."""
+    """The measurement that `task` asks for."""
     model, units = MODELS[task["model"]], task["units"]
     if task["kind"] in ("size", "matrix"):
-        _compile(model.kind)
-        limit = available_bytes()
-        work = {"kind": model.kind, "units": units, "rounds": rounds}
-        outcome = {"matrix_bytes": 8 * units**2} if model.kind == "ESN" else {}
-        if task["kind"] == "matrix":
-            work = {"bytes": outcome["matrix_bytes"]}
-        return outcome | {"limit_bytes": limit} | in_a_child(work, limit)
+        return _measure_apart(task, model, rounds)
     reservoir = drawn(model.kind, units, model.layers)
     if task["kind"] == "parameters":
         return {"parameters": reservoir.n_parameters_}
-    x = series(task["steps"])
+    return {"seconds": _seconds_of_series(reservoir, series(task["steps"]), rounds)}
+
+
+def _measure_apart(task: Measurement, model: Model, rounds: int) -> Measurement:
+    """Measure memory, and time per step, in a process of its own."""
+    _compile(model.kind)
+    units, limit = task["units"], available_bytes()
+    outcome = {"matrix_bytes": 8 * units**2} if model.kind == "ESN" else {}
+    work = {"kind": model.kind, "units": units, "rounds": rounds}
+    if task["kind"] == "matrix":
+        work = {"bytes": outcome["matrix_bytes"]}
+    return outcome | {"limit_bytes": limit} | in_a_child(work, limit)
+
+
+def _seconds_of_series(reservoir: Any, x: np.ndarray, rounds: int) -> list[float]:
+    """Seconds of a run through the series, one for each round; short runs are repeated."""
 
     def run(calls: int) -> None:
         for _ in range(calls):
@@ -152,14 +161,14 @@ def measure(task: Measurement, rounds: int) -> Measurement:
     reservoir.run(x[:100])  # compile
     (once,) = timed(partial(run, 1), 1)
     if once > BUDGET_SECONDS:
-        return {"seconds": [once]}
+        return [once]
     calls = max(1, round(SHORT / once))
-    return {"seconds": [total / calls for total in timed(partial(run, calls), rounds)]}
+    return [total / calls for total in timed(partial(run, calls), rounds)]
 
 
 @cache
 def _compile(kind: str) -> None:
-    """Leave nothing to compile to child processes: its memory is not that of the reservoir."""
+    """Compile here, not in child processes: the compiler's memory is not the reservoir's."""
     drawn(kind, 512).last(series(100))
     drawn(kind, 512).run(series(100))
 
@@ -170,11 +179,11 @@ def collect(
     fresh: bool = False,
     report: Callable[[str, int, int], None] = lambda what, done, total: None,
 ) -> tuple[dict[str, Any], int]:
-    """Measure what `path` does not hold yet; the record, and how much of it was there before.
+    """Measure what `path` does not hold yet; the record, and how many measurements are older.
 
-    What was measured with other versions, on another machine or with other rounds does not count,
-    and is replaced; what was measured besides, in sizes not wanted now, stays. No size is tried
-    beyond the first that ran out of memory, and no length beyond the first that took `LONG`.
+    Measurements made with other versions, on another machine or with other rounds are replaced;
+    those of sizes that are not wanted now are kept. No size is tried beyond the first that ran out
+    of memory, and no length beyond the first that took `LONG`.
 
     Parameters
     ----------
@@ -192,16 +201,16 @@ def collect(
         "machine": machine(),
         "rounds": wanted.rounds,
     }
-    found: list[Measurement] = [] if fresh else _earlier(path, record)
-    known = {_key(one) for one in found}
-    record["measurements"], taken = found, len(found)
+    measurements: list[Measurement] = [] if fresh else _earlier(path, record)
+    known = {_key(measurement) for measurement in measurements}
+    record["measurements"], taken = measurements, len(measurements)
     todo = tasks(wanted)
     for done, task in enumerate(todo):
-        if _key(task) in known or _pointless(task, found):
+        if _key(task) in known or _pointless(task, measurements):
             continue
         steps = f", {task['steps']:,} steps" if "steps" in task else ""
         report(f"{task['kind']}: {task['model']}, {task['units']:,} units{steps}", done, len(todo))
-        found.append(task | measure(task, wanted.rounds))
+        measurements.append(task | measure(task, wanted.rounds))
         save_json(record, path)
     report("done", len(todo), len(todo))
     return record, taken
@@ -231,13 +240,13 @@ def _key(task: Measurement) -> tuple[Any, ...]:
     return tuple(task.get(name) for name in ("kind", "model", "units", "steps"))
 
 
-def _pointless(task: Measurement, found: Sequence[Measurement]) -> bool:
-    """Whether a smaller one already ran out of memory, or a shorter one took too long."""
-    same = [one for one in found if one["model"] == task["model"]]
+def _pointless(task: Measurement, measurements: Sequence[Measurement]) -> bool:
+    """Whether a smaller size already ran out of memory, or a shorter series took too long."""
+    same = [known for known in measurements if known["model"] == task["model"]]
     if task["kind"] == "length":
-        return any(min(one["seconds"]) > LONG for one in same if one["kind"] == "length")
+        return any(min(known["seconds"]) > LONG for known in same if known["kind"] == "length")
     return task["kind"] in ("size", "matrix") and any(
-        one.get("out_of_memory") and one["units"] <= task["units"] for one in same
+        known.get("out_of_memory") and known["units"] <= task["units"] for known in same
     )
 
 
@@ -256,7 +265,7 @@ class Fit:
 def fit_exponent(x: Sequence[float], y: Sequence[float]) -> Fit | None:
     """Slope of log y over log x by least squares, in the larger half of x, at least two of them.
 
-    In the smaller half what a call costs in any case may hide the trend.
+    In the smaller half the fixed cost of a call may hide the trend.
     """
     order = np.argsort(x)[len(x) // 2 - (len(x) == 2) :]
     if order.size < 2:
@@ -269,9 +278,9 @@ def fit_exponent(x: Sequence[float], y: Sequence[float]) -> Fit | None:
 def curve(record: dict[str, Any], kind: str, model: str, x: str, y: str) -> dict[int, float]:
     """Values `y` (the median, of rounds) by `x`, ascending, of one model."""
     values = {
-        one[x]: one[y]
-        for one in record["measurements"]
-        if one["kind"] == kind and one["model"] == model and one.get(y) is not None
+        measured[x]: measured[y]
+        for measured in record["measurements"]
+        if (measured["kind"], measured["model"]) == (kind, model) and measured.get(y) is not None
     }
     return {at: float(np.median(values[at])) for at in sorted(values)}
 
@@ -279,6 +288,8 @@ def curve(record: dict[str, Any], kind: str, model: str, x: str, y: str) -> dict
 def out_of_memory(record: dict[str, Any], model: str = "ESN") -> Measurement | None:
     """The smallest size that did not fit."""
     failed = [
-        one for one in record["measurements"] if one["model"] == model and one.get("out_of_memory")
+        measured
+        for measured in record["measurements"]
+        if measured["model"] == model and measured.get("out_of_memory")
     ]
-    return min(failed, key=lambda one: one["units"]) if failed else None
+    return min(failed, key=lambda measured: measured["units"]) if failed else None

@@ -34,12 +34,12 @@ BUDGET_SECONDS = 1.0  # after which no further round is begun
 
 
 def available_bytes() -> int | None:
-    """Memory that the machine has to give at this moment; None where it does not say."""
+    """Memory that is free on the machine now; None where the system does not say."""
     try:
-        found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
+        match = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
     except OSError:
         return None
-    return int(found[1]) * 1024 if found else None
+    return int(match[1]) * 1024 if match else None
 
 
 def in_a_child(work: dict[str, Any], limit: int | None) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def drawn(kind: str, units: int, layers: int = 1) -> Any:
     """A reservoir for one input.
 
     Searching for the spectral radius of a large matrix takes minutes, and changes neither the time
-    of a step nor the size of the matrix: there the circular law says it, nearly.
+    of a step nor the size of the matrix: for large ones the circular law gives it, nearly.
     """
     if kind != "ESN" or units <= SEARCHED:
         return KINDS[kind](units=units, layers=layers).fit(np.zeros((1, 1)))
@@ -166,7 +166,7 @@ def timed(call: Callable[[], Any], rounds: int) -> list[float]:
         start = time.perf_counter()
         result = call()
         seconds.append(time.perf_counter() - start)
-        del result  # giving memory back is not part of it
+        del result  # freeing memory is not timed
     return seconds
 
 
@@ -182,10 +182,10 @@ def held_bytes(layer: Any) -> int:
 def _peak_bytes() -> int | None:
     """Peak resident memory; not ru_maxrss, which a child inherits from its parent."""
     try:
-        found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+        match = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
     except OSError:
         return None
-    return int(found[1]) * 1024 if found else None
+    return int(match[1]) * 1024 if match else None
 
 
 if __name__ == "__main__":

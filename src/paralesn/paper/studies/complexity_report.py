@@ -20,14 +20,14 @@ from paralesn.paper.studies.complexity_child import SEARCHED
 
 
 def tables(record: dict[str, Any], taken: int = 0) -> list[Table]:
-    """Parameters, time by size, time by length, memory; `taken` measurements are older ones."""
-    found = [_parameters(record), _sizes(record), _lengths(record), _memory(record)]
+    """Parameters, time by size, time by length, memory; `taken` measurements are older."""
+    made = [_parameters(record), _sizes(record), _lengths(record), _memory(record)]
     if taken:
         count = len(record["measurements"])
         note = f"{taken} of {count} measurements are from an earlier run."
-        for table in found:
+        for table in made:
             table.caption = " ".join(filter(None, (str(table.caption or ""), note)))
-    return found
+    return made
 
 
 def _table(title: str, first: str, columns: tuple[str, ...]) -> Table:
@@ -90,38 +90,39 @@ def _memory(record: dict[str, Any]) -> Table:
     failed = {name: out_of_memory(record, name) for name in BY_SIZE}
     mere = curve(record, "matrix", "ESN", "units", "matrix_bytes")
     rows = {units for c in held.values() for units in c} | set(mere)
-    for units in sorted(rows | {one["units"] for one in failed.values() if one}):
-        cells = []
-        for name in BY_SIZE:
-            one = failed[name]
-            if one and one["units"] == units:
-                cells.append("[red]out of memory[/red]")
-            elif units in held[name]:
-                peak = size(peaks[name][units]) if units in peaks[name] else "?"
-                cells.append(f"{peak} ({size(held[name][units])})")
-            elif name == "ESN" and units in mere:
-                cells.append(f"* ({size(mere[units])})")
-            else:
-                cells.append("")
-        table.add_row(f"{units:,}", *cells)
-    table.caption = (
+
+    def text(name: str, units: int) -> str:
+        full = failed[name]
+        if full and full["units"] == units:
+            return "[red]out of memory[/red]"
+        if units in held[name]:
+            peak = size(peaks[name][units]) if units in peaks[name] else "?"
+            return f"{peak} ({size(held[name][units])})"
+        return f"* ({size(mere[units])})" if name == "ESN" and units in mere else ""
+
+    for units in sorted(rows | {full["units"] for full in failed.values() if full}):
+        table.add_row(f"{units:,}", *(text(name, units) for name in BY_SIZE))
+    table.caption = _memory_caption(failed["ESN"], mere)
+    return table
+
+
+def _memory_caption(full: dict[str, Any] | None, matrices: dict[int, float]) -> str:
+    """What the figures count, and whether a matrix was too large."""
+    caption = (
         "Bytes above an idle process: draw, run 100 steps, keep the last states. Up to "
         f"{SEARCHED:,} units an ESN's draw includes the search for the spectral radius; a larger "
         "one's radius is that of the circular law."
     )
-    if any(units < (failed["ESN"] or {"units": np.inf})["units"] for units in mere):
-        table.caption += " * The matrix was allocated, but not drawn."
-    full = failed["ESN"]
-    if full:
-        table.caption += (
-            f" The matrix of {full['units']:,} units takes {size(full['matrix_bytes'], ' ')}B"
-            f"; {size(full['limit_bytes'], ' ')}B were available."
-            if full["limit_bytes"]
-            else ""
-        )
-    else:
-        table.caption += " No size tried ran out of memory."
-    return table
+    if any(full is None or units < full["units"] for units in matrices):
+        caption += " * The matrix was allocated, but not drawn."
+    if full is None:
+        return caption + " No size tried ran out of memory."
+    if not full["limit_bytes"]:
+        return caption
+    return caption + (
+        f" The matrix of {full['units']:,} units takes {size(full['matrix_bytes'], ' ')}B; "
+        f"{size(full['limit_bytes'], ' ')}B were available."
+    )
 
 
 def _rows(table: Table, curves: dict[str, dict[int, float]]) -> None:

@@ -120,39 +120,51 @@ def plot(result: Demonstration, path: Path, shown: int = 600) -> None:
     figure, (above, middle, below) = plt.subplots(
         3, 1, figsize=(9, 8), height_ratios=[3, 1.2, 3], layout="constrained"
     )
-    target, predicted = result.target[:shown], result.paralesn.prediction[:shown]
-    t = np.arange(float(len(target)))
-    above.plot(t, target, color="0.6", linewidth=3, label="Mackey-Glass")
-    above.plot(t, predicted, color="tab:blue", linewidth=1.2, label="ParalESN")
-    above.set_ylabel("tanh(f - 1)")
-    above.set_title(
-        f"ReservoirRegressor: Mackey-Glass {result.horizon} steps ahead, {result.units} units, "
-        f"NRMSE {result.paralesn.error:.3f}"
-    )
-    above.margins(x=0.01, y=0.18)  # room for the legend
-    above.legend(loc="upper right", ncols=2)
-    for outcome, color in ((result.esn, "tab:orange"), (result.paralesn, "tab:blue")):
-        error = np.abs(outcome.prediction[:shown] - target)
-        middle.semilogy(t, np.maximum(error, 1e-6), color=color, linewidth=0.8, label=outcome.name)
-    middle.margins(x=0.01)
-    middle.set_ylabel("|error|")
-    middle.set_xlabel("time step of the test half")
-    middle.legend(loc="lower right", ncols=2, fontsize="small")
-
-    t = np.arange(1, len(result.lorenz) + 1) / LYAPUNOV
-    lower, upper = result.forecast.lower[:, 0], result.forecast.upper[:, 0]
-    below.fill_between(t, lower, upper, color="tab:blue", alpha=0.2, linewidth=0, label="80 %")
-    below.plot(t, result.lorenz[:, 0], color="0.6", linewidth=3, label="Lorenz-63")
-    below.plot(t, result.forecast.values[:, 0], color="tab:blue", linewidth=1.2, label="forecast")
-    below.axvline(result.valid_time, color="0.3", linewidth=0.8, linestyle=":")
-    below.set_title(
-        f"ReservoirForecaster: closed loop, good for {result.valid_time:.1f} Lyapunov times"
-    )
-    below.set_xlabel("Lyapunov times after the last observation")
-    below.set_ylabel("x")
-    below.margins(x=0.01, y=0.15)
-    below.legend(loc="upper left", ncols=3, fontsize="small")
+    _draw_regression(above, result, shown)
+    _draw_errors(middle, result, shown)
+    _draw_forecast(below, result)
     try:
         save_figure(figure, path)
     finally:
         plt.close(figure)
+
+
+def _draw_regression(axes: Any, result: Demonstration, shown: int) -> None:
+    """Target and prediction."""
+    axes.plot(result.target[:shown], color="0.6", linewidth=3, label="Mackey-Glass")
+    axes.plot(result.paralesn.prediction[:shown], color="tab:blue", linewidth=1.2, label="ParalESN")
+    axes.set_ylabel("tanh(f - 1)")
+    axes.set_title(
+        f"ReservoirRegressor: Mackey-Glass {result.horizon} steps ahead, {result.units} units, "
+        f"NRMSE {result.paralesn.error:.3f}"
+    )
+    axes.margins(x=0.01, y=0.18)  # room for the legend
+    axes.legend(loc="upper right", ncols=2)
+
+
+def _draw_errors(axes: Any, result: Demonstration, shown: int) -> None:
+    """Absolute errors of both reservoirs."""
+    for outcome, color in ((result.esn, "tab:orange"), (result.paralesn, "tab:blue")):
+        error = np.abs(outcome.prediction - result.target)[:shown]
+        axes.semilogy(np.maximum(error, 1e-6), color=color, linewidth=0.8, label=outcome.name)
+    axes.margins(x=0.01)
+    axes.set_ylabel("|error|")
+    axes.set_xlabel("time step of the test half")
+    axes.legend(loc="lower right", ncols=2, fontsize="small")
+
+
+def _draw_forecast(axes: Any, result: Demonstration) -> None:
+    """The closed-loop forecast with its interval, and what happened."""
+    t = np.arange(1, len(result.lorenz) + 1) / LYAPUNOV
+    lower, upper = result.forecast.lower[:, 0], result.forecast.upper[:, 0]
+    axes.fill_between(t, lower, upper, color="tab:blue", alpha=0.2, linewidth=0, label="80 %")
+    axes.plot(t, result.lorenz[:, 0], color="0.6", linewidth=3, label="Lorenz-63")
+    axes.plot(t, result.forecast.values[:, 0], color="tab:blue", linewidth=1.2, label="forecast")
+    axes.axvline(result.valid_time, color="0.3", linewidth=0.8, linestyle=":")
+    axes.set_title(
+        f"ReservoirForecaster: closed loop, good for {result.valid_time:.1f} Lyapunov times"
+    )
+    axes.set_xlabel("Lyapunov times after the last observation")
+    axes.set_ylabel("x")
+    axes.margins(x=0.01, y=0.15)
+    axes.legend(loc="upper left", ncols=3, fontsize="small")

@@ -1,8 +1,8 @@
 """Every model on the same digits with the same wall-clock budget: accuracy against seconds.
 
 Trainable models learn until their budget is spent; ParalESN draws, runs and reads out, first with
-few units, then with more, then with a perceptron. What is on record is not run again, and a model
-that was interrupted goes on from its checkpoint, the seconds it has used being used.
+few units, then with more, then with a perceptron. Runs on record are not done again, and a model
+that was interrupted resumes from its checkpoint; the seconds it used before count.
 """
 
 import json
@@ -28,10 +28,10 @@ from paralesn.reservoirs.paralesn import ParalESN
 TASKS = ("smnist", "psmnist")
 OURS = "ParalESN"
 MODELS = (OURS, "LSTM", "Transformer", "S4", "LRU", "Mamba")
-_POINTS = 20  # validations within a budget, at least where an epoch takes longer
+_POINTS = 20  # validations within a budget, besides those after each epoch
 _IDENTITY = ("kind", "task", "model", "settings")
 
-# Found by hand on the whole of MNIST; the paper's last-state classifier throughout.
+# Chosen by hand on the whole of MNIST, for the paper's classifier of last states.
 RESERVOIRS: dict[str, dict[str, Any]] = {
     "smnist": {
         "rho": (0.999, 0.9999), "theta": (0.0, math.pi / 4), "bias_scale": 0.1, "mix_scale": 0.5,
@@ -81,8 +81,8 @@ def digits(task: str, settings: Settings) -> Digits:
             raise ValueError(f"{name} must be at most {most} cases, got {asked}")
     chosen = rng.permutation(len(data.y_train))[:wanted]
     tested = rng.permutation(len(data.y_test))[: settings.test]
-    parts = (chosen[: settings.train], chosen[settings.train :])
-    learn, validate = ((data.X_train[part], data.y_train[part]) for part in parts)
+    cases = (chosen[: settings.train], chosen[settings.train :])
+    learn, validate = ((data.X_train[each], data.y_train[each]) for each in cases)
     return Digits(learn, validate, (data.X_test[tested], data.y_test[tested]))
 
 
@@ -109,23 +109,23 @@ def race(
     """Results of all runs, from the records in `out` where they are there."""
     torch = require_torch()
     path = out / "race.jsonl"
-    there = {identity(one): one for one in records.read(path) if one.get("kind") == "race"}
+    known = {identity(run): run for run in records.read(path) if run.get("kind") == "race"}
     wanted = list(plan(tasks, models, settings))
     threads, data, at = torch.get_num_threads(), None, ""
     try:
         torch.set_num_threads(settings.threads)
-        for one in wanted:
-            if identity(one) in there:
+        for run in wanted:
+            if identity(run) in known:
                 continue
-            if data is None or at != one["task"]:
-                data, at = digits(one["task"], settings), one["task"]
-            run = _ours if one["model"] == OURS else _trainable
-            done = one | run(one, data, settings, out, report) | records.surroundings()
+            if data is None or at != run["task"]:
+                data, at = digits(run["task"], settings), run["task"]
+            carry_out = _ours if run["model"] == OURS else _trainable
+            done = run | carry_out(run, data, settings, out, report) | records.surroundings()
             records.append(path, done)
-            there[identity(one)] = done
+            known[identity(run)] = done
     finally:
         torch.set_num_threads(threads)
-    return [there[identity(one)] for one in wanted]
+    return [known[identity(run)] for run in wanted]
 
 
 def _last_states(reservoir: ParalESN) -> PooledStates:
@@ -133,9 +133,9 @@ def _last_states(reservoir: ParalESN) -> PooledStates:
     return PooledStates(reservoir, pool="last", segments=1, standardize=False)
 
 
-def _ours(one: Record, data: Digits, settings: Settings, out: Path, report: Report) -> Record:
+def _ours(run: Record, data: Digits, settings: Settings, out: Path, report: Report) -> Record:
     """Draw, run and read out, in stages as long as the budget lasts."""
-    hyper = RESERVOIRS[one["task"]] | {"dtype": "float32", "n_jobs": settings.threads}
+    hyper = RESERVOIRS[run["task"]] | {"dtype": "float32", "n_jobs": settings.threads}
     # Kernels are compiled before the clock starts, as PyTorch's are.
     warm_up = ReservoirClassifier(_last_states(ParalESN(units=256, **hyper)))
     warm_up.fit(data.train[0][:100], data.train[1][:100])
@@ -153,7 +153,7 @@ def _ours(one: Record, data: Digits, settings: Settings, out: Path, report: Repo
         if best is not None and seconds > settings.seconds:
             break  # too late to count
         points.append([seconds, accuracy])
-        report(f"{one['task']} {OURS}", seconds, accuracy)
+        report(f"{run['task']} {OURS}", seconds, accuracy)
         if best is None or accuracy > best[0]:
             parameters = getattr(model.readout_, "n_parameters_", (units + 1) * 10)
             best = accuracy, model, parameters, f"{units} units, {kind}"
@@ -167,14 +167,14 @@ def _ours(one: Record, data: Digits, settings: Settings, out: Path, report: Repo
     }
 
 
-def _trainable(one: Record, data: Digits, settings: Settings, out: Path, report: Report) -> Record:
+def _trainable(run: Record, data: Digits, settings: Settings, out: Path, report: Report) -> Record:
     """Train a model until its budget is spent."""
     from paralesn.baselines import training
     from paralesn.baselines.models import build, count_parameters
 
-    name = one["model"]
+    name = run["model"]
     model = build(name, settings.seed)
-    checkpoint = out / f"{one['task']}-{name}-{settings.seconds:g}s-{settings.train}.pt"
+    checkpoint = out / f"{run['task']}-{name}-{settings.seconds:g}s-{settings.train}.pt"
     out.mkdir(parents=True, exist_ok=True)
     asked = training.Settings(
         learning_rate=read("classification.toml")["training"]["learning_rates"][name],
@@ -184,7 +184,7 @@ def _trainable(one: Record, data: Digits, settings: Settings, out: Path, report:
     )
 
     def tell(at: training.Progress) -> None:
-        report(f"{one['task']} {name}", at.seconds, at.scores[-1].accuracy)
+        report(f"{run['task']} {name}", at.seconds, at.scores[-1].accuracy)
 
     learn, validate, test = (training.Data(*part) for part in data)
     trained = training.fit(model, learn, validate, asked, checkpoint, tell)

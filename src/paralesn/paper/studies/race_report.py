@@ -19,7 +19,7 @@ COLORS = {
 
 def first_within(record: Record, accuracy: float) -> float | None:
     """Seconds until a validation reached `accuracy`."""
-    reached = [seconds for seconds, found in record["points"] if found >= accuracy]
+    reached = [seconds for seconds, score in record["points"] if score >= accuracy]
     return min(reached, default=None)
 
 
@@ -33,9 +33,9 @@ def subset(record: Record) -> str:
     )
 
 
-def table(found: Sequence[Record], task: str) -> Table:
+def table(runs: Sequence[Record], task: str) -> Table:
     """Accuracy and seconds of every model."""
-    rows = [record for record in found if record["task"] == task]
+    rows = [record for record in runs if record["task"] == task]
     ours = next((record for record in rows if record["model"] == OURS), None)
     made = Table(title=f"{NAMES[task]}: {subset(rows[0])}", title_justify="left")
     for column in ("model", "trained parameters", "test accuracy", "seconds", "seconds to 90 %",
@@ -60,17 +60,17 @@ def _shown(seconds: float | None) -> str:
     return "not reached" if seconds is None else f"{seconds:.1f}"
 
 
-def plot(found: Sequence[Record], path: Path) -> None:
+def plot(runs: Sequence[Record], path: Path) -> None:
     """Save validation accuracy against seconds, a panel for each task."""
     require("matplotlib", "plot", purpose="a picture").use("Agg")
     from matplotlib import pyplot as plt
 
-    tasks = list(dict.fromkeys(record["task"] for record in found))
+    tasks = list(dict.fromkeys(record["task"] for record in runs))
     figure, panels = plt.subplots(
         1, len(tasks), figsize=(6.5 * len(tasks), 4.8), layout="constrained", squeeze=False
     )
     for axes, task in zip(panels[0], tasks, strict=True):
-        rows = [record for record in found if record["task"] == task]
+        rows = [record for record in runs if record["task"] == task]
         for record in rows:
             _line(axes, record)
         axes.axhline(0.1, color="0.6", linewidth=0.8, linestyle=":")

@@ -43,7 +43,7 @@ class Effects:
     model: str
     space: str
     trials: int
-    found: tuple[Effect, ...]
+    effects: tuple[Effect, ...]
 
 
 class TooFewTrialsError(ValueError):
@@ -70,20 +70,20 @@ def effects(task: str, model: str, space: str, storage: str) -> Effects:
             f"studies must hold at least 10 trials of {task}, {model}, {space} space, got "
             f"{len(trials)}"
         )
-    # All trials were judged by the first seed: what came later only those that were kept.
+    # Every trial was judged by the first seed, only those not given up by further ones.
     losses = np.array([trial.intermediate_values[0] for trial in trials])
     ranks = losses.argsort().argsort()
     scores = np.array([tasks()[task].loss(loss) for loss in losses])
-    found = []
+    every = []
     for name in trials[0].params:
         groups = _groups([trial.params[name] for trial in trials])
         means = [(ranks[rows].mean(), len(rows)) for _, rows in groups]
         between = sum(n * (mean - ranks.mean()) ** 2 for mean, n in means)
         share = between / max(((ranks - ranks.mean()) ** 2).sum(), 1e-300)
         shown = tuple(scores[rows] for _, rows in groups)
-        found.append(Effect(name, tuple(label for label, _ in groups), shown, float(share)))
-    found.sort(key=lambda effect: -effect.share)
-    return Effects(tasks()[task], model, space, len(trials), tuple(found))
+        every.append(Effect(name, tuple(label for label, _ in groups), shown, float(share)))
+    every.sort(key=lambda effect: -effect.share)
+    return Effects(tasks()[task], model, space, len(trials), tuple(every))
 
 
 def _groups(values: list[Any]) -> list[tuple[str, np.ndarray]]:
@@ -95,19 +95,19 @@ def _groups(values: list[Any]) -> list[tuple[str, np.ndarray]]:
             (f"{kind:.3g}" if isinstance(kind, float) else str(kind), np.flatnonzero(array == kind))
             for kind in kinds
         ]
-    parts = np.array_split(array.argsort(), _BINS)
-    return [(f"{np.median(array[rows]):.3g}", rows) for rows in parts]
+    bins = np.array_split(array.argsort(), _BINS)
+    return [(f"{np.median(array[rows]):.3g}", rows) for rows in bins]
 
 
-def as_record(found: Effects) -> dict[str, Any]:
+def as_record(measured: Effects) -> dict[str, Any]:
     """Effects summed up, with what is needed to draw them again."""
-    best = max if found.task.better == "higher" else min
+    best = max if measured.task.better == "higher" else min
     return {
         "experiment": "sensitivity",
-        "task": found.task.name,
-        "model": found.model,
-        "space": found.space,
-        "trials": found.trials,
+        "task": measured.task.name,
+        "model": measured.model,
+        "space": measured.space,
+        "trials": measured.trials,
         "effects": [
             {
                 "name": effect.name,
@@ -122,23 +122,24 @@ def as_record(found: Effects) -> dict[str, Any]:
                     for label, scores in zip(effect.labels, effect.scores, strict=True)
                 ],
             }
-            for effect in found.found
+            for effect in measured.effects
         ],
         "versions": versions("optuna"),
         "machine": machine(),
     }
 
 
-def table(found: Effects) -> Table:
+def table(measured: Effects) -> Table:
     """The best and the median of each value, the most important hyperparameter first."""
     shown = Table(
-        title=f"{found.task.title}, {found.model}, {found.space} space, {found.trials} trials",
+        title=f"{measured.task.title}, {measured.model}, {measured.space} space, "
+        f"{measured.trials} trials",
         title_justify="left",
     )
     for column in ("hyperparameter", "share of variance", "value", "trials", "best", "median"):
         shown.add_column(column, justify="left" if column == "hyperparameter" else "right")
-    best = max if found.task.better == "higher" else min
-    for effect in found.found:
+    best = max if measured.task.better == "higher" else min
+    for effect in measured.effects:
         rows = zip(effect.labels, effect.scores, strict=True)
         for i, (label, scores) in enumerate(rows):
             name, share = (effect.name, f"{effect.share:.0%}") if i == 0 else ("", "")
@@ -147,25 +148,25 @@ def table(found: Effects) -> Table:
     return shown
 
 
-def plot(found: Effects, path: Path) -> None:
+def plot(measured: Effects, path: Path) -> None:
     """Box plots of the metric, one panel for each hyperparameter."""
     from matplotlib.figure import Figure
 
     columns = 4
-    rows = -(-len(found.found) // columns)
+    rows = -(-len(measured.effects) // columns)
     figure = Figure(figsize=(3.2 * columns, 2.6 * rows), layout="constrained")
     panels = np.atleast_1d(figure.subplots(rows, columns, squeeze=False)).ravel()
-    for panel, effect in zip(panels, found.found, strict=False):
+    for panel, effect in zip(panels, measured.effects, strict=False):
         panel.boxplot(effect.scores, tick_labels=effect.labels, showfliers=False, widths=0.6)
         panel.set_title(f"{effect.name} ({effect.share:.0%})", fontsize="medium")
         panel.tick_params(axis="x", labelsize="small", rotation=30 if len(effect.labels) > 5 else 0)
-        if found.task.better == "lower" and all((s > 0).all() for s in effect.scores):
+        if measured.task.better == "lower" and all((s > 0).all() for s in effect.scores):
             panel.set_yscale("log")
         panel.grid(axis="y", color="0.9")
-    for panel in panels[len(found.found) :]:
+    for panel in panels[len(measured.effects) :]:
         panel.remove()
     figure.suptitle(
-        f"{found.model} on {found.task.title}: validation metric by hyperparameter (share of the "
-        f"ranks' variance), {found.trials} trials"
+        f"{measured.model} on {measured.task.title}: validation metric by hyperparameter (share of "
+        f"the ranks' variance), {measured.trials} trials"
     )
     save_figure(figure, path)

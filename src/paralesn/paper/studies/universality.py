@@ -14,8 +14,8 @@ even in u: no linear readout of linear states correlates with it, whatever the s
 
 Three readouts of the same raw states (`ParalESN(mixing=False)`) are compared: `Ridge`; `MLP`; and
 the formula above, of a and b as a linear least-squares fit of the states gives them. The last is no
-readout to have in practice, but shows what the states hold: a perceptron that were trained
-perfectly would be at least about as good.
+readout to use in practice, but shows what the states hold: a perfectly trained perceptron would do
+about as well or better.
 
 The perceptron is given the principal components of the states, scaled to variance one. That is a
 linear map, which its first layer could hold, and changes nothing about what it can represent; but
@@ -137,7 +137,7 @@ def _errors(states: np.ndarray, ab: np.ndarray, wanted: Settings, seed: int) -> 
             progress=False,
         ).fit(z[train], y[train], validation=(z[held], y[held]))
         fitted.append((min(perceptron.validation_curve_), perceptron, z))
-    _, perceptron, z = min(fitted, key=lambda one: one[0])
+    _, perceptron, z = min(fitted, key=lambda judged: judged[0])
     return {
         "linear": error(linear.predict(states[test])),
         "perceptron": error(perceptron.predict(z[test])),
@@ -164,26 +164,26 @@ def medians(record: dict[str, Any], readout: str) -> dict[int, float]:
     """Median error over the seeds, by units."""
     return {
         units: float(
-            np.median([one[readout] for one in record["results"] if one["units"] == units])
+            np.median([run[readout] for run in record["results"] if run["units"] == units])
         )
-        for units in sorted({one["units"] for one in record["results"]})
+        for units in sorted({run["units"] for run in record["results"]})
     }
 
 
 def table(record: dict[str, Any]) -> Table:
     """Errors by size, and where the perceptron ceases to improve."""
     curves = {name: medians(record, name) for name in READOUTS}
-    found = Table(title="Test error (NRMSE) by reservoir size")
-    found.title_justify = found.caption_justify = "left"
-    found.add_column("units", justify="right")
+    made = Table(title="Test error (NRMSE) by reservoir size")
+    made.title_justify = made.caption_justify = "left"
+    made.add_column("units", justify="right")
     for name in READOUTS.values():
-        found.add_column(name, justify="right")
+        made.add_column(name, justify="right")
     for units, linear in curves["linear"].items():
         others = (curves[name][units] for name in ("perceptron", "formula"))
-        found.add_row(str(units), f"{linear:.3f}", *(f"{error:.2g}" for error in others))
+        made.add_row(str(units), f"{linear:.3f}", *(f"{error:.2g}" for error in others))
     seeds = record["settings"]["seeds"]
-    found.caption = f"Median of {seeds} reservoirs. {verdict(curves)}"
-    return found
+    made.caption = f"Median of {seeds} reservoirs. {verdict(curves)}"
+    return made
 
 
 def verdict(curves: dict[str, dict[int, float]]) -> str:
@@ -213,8 +213,8 @@ def plot(record: dict[str, Any], path: Path) -> None:
         curve = medians(record, name)
         axes.plot(list(curve), list(curve.values()), color=color, marker=marker, label=label,
                   linestyle="--" if name == "formula" else "-")  # fmt: skip
-        at = [one["units"] for one in record["results"]]
-        values = [one[name] for one in record["results"]]
+        at = [run["units"] for run in record["results"]]
+        values = [run[name] for run in record["results"]]
         axes.plot(at, values, marker, color=color, alpha=0.35, markersize=4, linestyle="none")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
