@@ -20,6 +20,7 @@ from paralesn.paper import (
     reproduce,
     results,
     runs,
+    scope,
     selection,
     spaces,
 )
@@ -86,7 +87,7 @@ def test_the_catalogue_is_the_papers():
 
 def test_names_stand_for_groups_and_regression_is_the_default():
     def tasks_of(*names):
-        wanted = reproduce.resolve(names, None)
+        wanted = scope.resolve(names, None)
         return list(dict.fromkeys(one.task for one in wanted if one.protocol.in_paper))
 
     assert tasks_of() == list(protocols.of_kind("regression").tasks())
@@ -94,7 +95,7 @@ def test_names_stand_for_groups_and_regression_is_the_default():
     assert tasks_of("mnist", "Blink") == ["blink", "smnist", "psmnist"]
     assert tasks_of("archives") == list(ARCHIVES.tasks())
     assert tasks_of("all") == list(catalogue.tasks())
-    beside = {one.protocol.name for one in reproduce.resolve(None) if not one.protocol.in_paper}
+    beside = {one.protocol.name for one in scope.resolve(None) if not one.protocol.in_paper}
     assert beside == {"long-term"}
 
 
@@ -224,7 +225,7 @@ def test_trials_look_at_fewer_cases_the_more_they_cost():
 def test_the_pooled_model_reads_statistics_over_time(small):
     pytest.importorskip("torch")
     model = catalogue.models()["ParalESN (pooled)"]
-    everywhere = {one.task for one in reproduce.resolve(["all"], [model.name])}
+    everywhere = {one.task for one in scope.resolve(["all"], [model.name])}
     assert everywhere == {"smnist"}
     configuration = Tuned("smnist", model.name, "extended", LAYER, 1.0, 0.9, 5, 1.0, 1)
     (run,) = runs.plan(DIGITS, configuration, 1)

@@ -10,7 +10,7 @@ import paralesn as pe
 from paralesn import datasets
 from paralesn.cli import app
 from paralesn.datasets import ClassificationDataset, listops
-from paralesn.paper import catalogue, protocol, protocols, reproduce, runs, search
+from paralesn.paper import catalogue, protocol, protocols, reproduce, runs, scope, search
 from paralesn.paper.protocols import lra, lra_features, lra_tables
 
 PROTOCOL = protocols.of_kind("lra")
@@ -64,8 +64,8 @@ def small(monkeypatch, rng):
 
 
 def test_the_rows_are_the_papers():
-    assert list(PROTOCOL.tasks()) == ARENA == [one.task for one in reproduce.resolve(["lra"])]
-    assert not set(ARENA) & {one.task for one in reproduce.resolve(["classification"])}
+    assert list(PROTOCOL.tasks()) == ARENA == [one.task for one in scope.resolve(["lra"])]
+    assert not set(ARENA) & {one.task for one in scope.resolve(["classification"])}
     ours = [catalogue.published(task, lra.MODEL) for task in ARENA]
     assert [round(100 * one.mean, 1) for one in ours] == [57.2, 39.6, 80.2, 77.7]
     assert all(one.std is None for one in ours)
@@ -83,7 +83,7 @@ def test_the_rows_are_the_papers():
 @pytest.mark.parametrize("task", ARENA)
 def test_what_ships_is_a_candidate_that_a_deep_reservoir_takes(task, monkeypatch):
     meta = {"vocabulary": 256} if task == "lra-text" else {}
-    monkeypatch.setattr(lra, "data", lambda _: type("Data", (), {"meta": meta}))
+    monkeypatch.setattr(lra_features, "data", lambda _: type("Data", (), {"meta": meta}))
     assert lra.chosen(task, []) is None
     found = PROTOCOL.shipped(task, lra.MODEL, lra.SPACE)
     assert found.configuration in catalogue.read(lra.FILE)["candidates"][task]

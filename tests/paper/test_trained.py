@@ -16,8 +16,8 @@ from paralesn.paper import (
     bayesian,
     catalogue,
     protocols,
-    reproduce,
     runs,
+    scope,
     search,
     selection,
     spaces,
@@ -76,8 +76,8 @@ def test_rows_only_of_mnist_and_only_when_named():
         with pytest.raises(ValueError, match=f"no protocol runs S4 on {task}"):
             protocols.of(task, "S4")
     assert PROTOCOL.searched("S4") == ["paper"]
-    assert not set(TRAINED) & {wanted.model for wanted in reproduce.resolve(["mnist"])}
-    assert {wanted.model for wanted in reproduce.resolve(["mnist"], ["s4"])} == {"S4"}
+    assert not set(TRAINED) & {wanted.model for wanted in scope.resolve(["mnist"])}
+    assert {wanted.model for wanted in scope.resolve(["mnist"], ["s4"])} == {"S4"}
     for name in TRAINED:
         assert PROTOCOL.shipped("smnist", name, "paper").configuration["learning_rate"] > 0
         assert PROTOCOL.shipped("smnist", name, "extended") is None

@@ -15,7 +15,8 @@ from paralesn.cli.console import console_for, print_json, say, wide
 from paralesn.cli.options import Json, folder
 
 if TYPE_CHECKING:
-    from paralesn.paper.reproduce import Absent, Reproduction, Wanted
+    from paralesn.paper.reproduce import Reproduction
+    from paralesn.paper.scope import Absent, Wanted
     from paralesn.paper.search import Budget, Study
 
 What = Annotated[
@@ -152,7 +153,7 @@ def _cores() -> int:
 
 def _resolve(names: Sequence[str] | None, models: Sequence[str] | None) -> list["Wanted"]:
     """Tasks and models that names stand for."""
-    from paralesn.paper.reproduce import resolve
+    from paralesn.paper.scope import resolve
 
     try:
         return resolve(names, models)
@@ -174,7 +175,7 @@ def _studies(
 ) -> list["Study"]:
     """Searches for what can be run here; what cannot is said to be left out."""
     from paralesn.paper.catalogue import chosen
-    from paralesn.paper.reproduce import unavailable
+    from paralesn.paper.scope import unavailable
     from paralesn.paper.search import Study
     from paralesn.paper.spaces import SPACES
 

@@ -46,15 +46,15 @@ def measured(country: str = COUNTRY) -> Iterator[dict[str, Any]]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tracker.stop()
-    found = getattr(tracker, "final_emissions_data", None)
-    if found is None:  # CodeCarbon keeps its failures to itself
+    emissions = getattr(tracker, "final_emissions_data", None)
+    if emissions is None:  # CodeCarbon keeps its failures to itself
         return
     spent |= {
-        "kwh": float(found.energy_consumed),
-        "kg": float(found.emissions),
+        "kwh": float(emissions.energy_consumed),
+        "kg": float(emissions.emissions),
         "country": country,
         "estimate": not _counted(tracker),
-        "by": f"codecarbon {found.codecarbon_version}",
+        "by": f"codecarbon {emissions.codecarbon_version}",
     }
 
 
