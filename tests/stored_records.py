@@ -30,7 +30,7 @@ def run(chosen, seed, value, seconds=1.0):
 def regression(seeds=3):
     """Runs of the paper's four models on all regression tasks, in both spaces."""
     rng = np.random.default_rng(0)
-    found = []
+    recorded = []
     for task in protocols.of_kind("regression").tasks():
         scale = catalogue.tasks()[task].scale
         for model in catalogue.MAIN:
@@ -38,30 +38,30 @@ def regression(seeds=3):
                 chosen = configurations.shipped(task, model, space)
                 for seed in range(seeds) if chosen is not None else ():
                     value = scale * rng.uniform(1, 9)
-                    found.append(run(chosen, seed, float(value), float(rng.uniform(0.01, 10))))
-    return found
+                    recorded.append(run(chosen, seed, float(value), float(rng.uniform(0.01, 10))))
+    return recorded
 
 
 def complexity():
     """What `paralesn complexity` writes."""
-    found = [
+    measured = [
         {"kind": "parameters", "model": name, "units": 1024, "parameters": 1000 + i}
         for i, name in enumerate(MODELS)
     ]
     for i, name in enumerate(BY_LENGTH):
-        found += [
+        measured += [
             {"kind": "length", "model": name, "units": 128, "steps": T, "seconds": [T * (i + 1e-6)]}
             for T in (100, 1000, 10_000)
         ]
     for i, name in enumerate(BY_SIZE):
-        found += [
+        measured += [
             {"kind": "size", "model": name, "units": N, "seconds_per_step": [N * 1e-9 * (i + 1)],
              "peak_bytes": N * 100.0}
             for N in (128, 512, 2048)
         ]  # fmt: skip
     full = {"units": 4096, "matrix_bytes": 8 * 4096**2, "limit_bytes": 10**8, "out_of_memory": True}
-    found.append({"kind": "matrix", "model": "ESN", **full})
-    return {"experiment": "complexity", "rounds": 3, "measurements": found, **SURROUNDINGS}
+    measured.append({"kind": "matrix", "model": "ESN", **full})
+    return {"experiment": "complexity", "rounds": 3, "measurements": measured, **SURROUNDINGS}
 
 
 def sensitivity():
@@ -94,10 +94,10 @@ def race():
     ]  # fmt: skip
 
 
-def write(folder, found, name="records.jsonl"):
+def write(folder, recorded, name="records.jsonl"):
     """Put runs on record."""
-    for one in found:
-        records.append(folder / name, one)
+    for record in recorded:
+        records.append(folder / name, record)
 
 
 def write_all(folder):

@@ -7,11 +7,12 @@ import pytest
 from typer.testing import CliRunner
 
 from paralesn.cli import app
-from paralesn.paper import protocols, reproduce, runs, selection
+from paralesn.paper import protocols, reproduce, runs, scope, selection
 from paralesn.paper.catalogue import Task
 from paralesn.paper.configurations import Tuned
 from paralesn.paper.layout import models_by_tasks
 from paralesn.paper.protocol import Protocol
+from paralesn.paper.protocols import ucr
 from paralesn.paper.results import Row
 from paralesn.report import build, stored
 
@@ -88,6 +89,38 @@ def test_names_of_kinds_are_taken_once():
         protocols.unregister("lra")
 
 
+def test_a_protocol_that_is_not_meant_looks_for_no_files(monkeypatch, tmp_path):
+    def at_hand():
+        raise AssertionError("looked for files of the archive")
+
+    monkeypatch.setattr(ucr, "at_hand", at_hand)
+    for what in (["narma10"], ["memory", "lra"], ["classification"], None):
+        for models in (None, ["ParalESN", ucr.MODEL]):
+            wanted = scope.resolve(what, models)
+            assert {entry.protocol.name for entry in wanted}.isdisjoint({"ucr"})
+    assert scope.unavailable(scope.resolve(["narma10"]), ["narma10"]) == []
+    assert "ucr" in scope.names()
+    monkeypatch.setattr(ucr, "at_hand", lambda: ["FordA"])
+    (entry,) = scope.resolve(["narma10", "ucr"], [ucr.MODEL])
+    assert entry[1:] == ("FordA", ucr.MODEL)
+
+
+def test_names_that_overlap_mean_each_task_once_in_the_order_of_the_protocol():
+    wanted = scope.resolve(["forecasting", "memory", "narma10", "mg"], ["ParalESN"])
+    assert [entry.task for entry in wanted] == list(protocols.of_kind("regression").tasks())
+    of_table = scope.resolve(["structured"])
+    assert {entry.model for entry in of_table} == {"ESN", "SCR", "Structured RC", "ParalESN"}
+
+
+def test_tables_of_a_report_are_made_once(echo, tmp_path, monkeypatch):
+    reproduce.reproduce(["echo"], None, tmp_path)
+    findings = build.gather(stored.load([tmp_path]))
+    first = findings.tables("echo")
+    monkeypatch.setattr(Echo, "tables", None)
+    assert findings.tables("echo") is first
+    assert findings.tables("nonsense") == []
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_added_protocol_is_run_tabulated_and_reported(echo, tmp_path, jobs):
     done = reproduce.reproduce(["echo"], None, tmp_path, jobs=jobs)
@@ -100,8 +133,8 @@ def test_an_added_protocol_is_run_tabulated_and_reported(echo, tmp_path, jobs):
     ]  # fmt: skip
     again = selection.table_cells(stored.load([tmp_path]).runs)
     assert again == done.cells
-    found = build.gather(stored.load([tmp_path]))
-    (section,) = (one for one in build.sections(found) if one.key == "echo")
+    sections = build.sections(build.gather(stored.load([tmp_path])))
+    (section,) = (section for section in sections if section.key == "echo")
     assert section.content[0].caption == "Echoes"
     assert [row["mean"] for row in section.data] == [1.0, 11.0, 1.0, 11.0]
 

@@ -60,8 +60,8 @@ def write(path: Path, chosen: Iterable[Tuned]) -> None:
 
 
 def _order(known: list[list[str]], entry: Tuned) -> list[tuple[int, str]]:
-    """Where an entry stands: in the catalogue's order, and below it what the catalogue lacks."""
-    places = zip(known, (entry.task, entry.model), strict=True)
-    return [(names.index(n) if n in names else len(names), n) for names, n in places] + [
+    """A key to sort by: the catalogue's order, then what the catalogue lacks."""
+    pairs = zip(known, (entry.task, entry.model), strict=True)
+    return [(names.index(n) if n in names else len(names), n) for names, n in pairs] + [
         (0 if entry.space == "paper" else 1, entry.space)
     ]

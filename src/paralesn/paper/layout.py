@@ -54,7 +54,7 @@ def models_by_tasks(
 
 
 def held_to_the_paper(model: str, tasks: Sequence[Task], cells: Cells) -> Line | None:
-    """What the paper's own search space gives, where any of it differs from the line above."""
+    """Results of the paper's own search space, where any differs from the line above."""
     row = Row(model, "paper")
     pairs = [(cells.get((t.name, Row(model))), cells.get((t.name, row))) for t in tasks]
     entries, differs = [], False

@@ -24,7 +24,7 @@ from paralesn.paper.results import Cell, Cells, Row
 from paralesn.paper.spaces import SPACES, exists
 from paralesn.paper.table import Table
 
-Tell = Callable[[str], Any]  # hears how far a long run got
+Tell = Callable[[str], Any]  # is told how far a long run got
 Work = Callable[[Record, Path, Tell | None], Record]  # a planned run, the folder of records, tell
 
 
@@ -36,7 +36,7 @@ class Judging:
     finalists: int  # best configurations, judged again
     final_seeds: int  # by so many seeds in all
     random: int  # trials before the sampler learns from what it saw
-    anew: bool = False  # finalists are judged otherwise than trials, so from the first seed on
+    anew: bool = False  # finalists are judged differently, hence again from the first seed on
 
 
 class Protocol(ABC):
@@ -52,7 +52,7 @@ class Protocol(ABC):
     spaces : tuple of str
         Search spaces that configurations are from.
     judging : Judging or None
-        How an Optuna study of it judges; None where there is none.
+        How its Optuna studies judge configurations; None where it has no studies.
     in_paper : bool
         Whether the paper has its tables. Results of others go to files of their own.
     on_request : bool
@@ -60,14 +60,14 @@ class Protocol(ABC):
     slow : tuple of str
         Models that are taken from the records of the package unless they are named.
     uses_every_core : bool
-        Whether one of its runs does, so that no other is to run beside it.
+        Whether each of its runs does, so that none may run beside another.
     measures_energy : bool
     needed : tuple of str
         Fields without which a record of it cannot be reported.
     failures : tuple of exceptions
-        By which a configuration says that it cannot be computed.
+        Raised where a configuration cannot be computed.
     nothing : str
-        Why it may have no tasks here at all.
+        Why none of its tasks can be run here, where that may happen.
     """
 
     name: str
@@ -180,7 +180,7 @@ class Protocol(ABC):
         raise NotImplementedError(f"{self.name} is not searched by studies")
 
     def trials(self, task: str, known: Iterable[Record]) -> list[Record]:
-        """Runs that a search over listed candidates consists of, as far as `known` ones tell."""
+        """Runs of a search over listed candidates; results among `known` may add to them."""
         return []
 
     def choose(self, task: str, known: Iterable[Record]) -> Tuned | None:
@@ -199,7 +199,7 @@ class Protocol(ABC):
 
     @abstractmethod
     def tables(self, cells: Cells) -> list[Table]:
-        """Tables of results, as far as there are some."""
+        """Tables of its results; none where there are no results."""
 
 
 def lacks_pytorch(title: str) -> str | None:

@@ -64,7 +64,7 @@ def reproduce(
         Studies to take configurations from, where they are done.
     start : function, optional
         Told the number of runs to do, it returns what is called after each of them, and with a
-        text while a long one goes on.
+        text during a long one.
     slow : bool
         Whether slow models are run; otherwise they are taken from the records of the package.
     country : str, optional

@@ -1,7 +1,6 @@
 """Runs, one record each; those on record are not done again.
 
-What a run does is told by its `kind`, which a protocol knows; what else makes it the run it is
-stands beside that.
+The `kind` of a run says which protocol does it, and how; the fields of `IDENTITY` tell runs apart.
 """
 
 import json
@@ -24,7 +23,7 @@ SHIPPED = "classification-records.jsonl"
 
 
 def identity(record: Record) -> str:
-    """What makes a run the same run."""
+    """A text that is the same for records of the same run."""
     return json.dumps([record.get(name) for name in IDENTITY], sort_keys=True)
 
 
@@ -39,21 +38,21 @@ def plan(protocol: Protocol, tuned: Tuned, seeds: int, country: str | None = Non
 
 
 def known(path: Path) -> dict[str, Record]:
-    """Runs on record, by what they are; of several the last."""
+    """Runs on record, by identity; the last record of each."""
     runs = (run for run in records.read(path) if isinstance(run.get("kind"), str))
     return {identity(run): run for run in runs if protocols.of_kind(run["kind"]) is not None}
 
 
 @cache
 def shipped() -> dict[str, Record]:
-    """Runs that come with the package, by what they are."""
+    """Runs that come with the package, by identity."""
     file = files("paralesn.paper").joinpath("data", SHIPPED)
     with as_file(file) as path:
         return {key: run | {"shipped": True} for key, run in known(path).items()}
 
 
 def carry_out(wanted: Record, path: Path, tell: Tell | None = None) -> Record:
-    """Do one run and put it on record; `tell` hears how far a long one got."""
+    """Do a run and put it on record; `tell` is told how far a long run got."""
     work = protocols.of_run(wanted).kinds()[wanted["kind"]]
     done = wanted | work(wanted, path.parent, tell) | records.surroundings()
     records.append(path, done)
@@ -63,10 +62,10 @@ def carry_out(wanted: Record, path: Path, tell: Tell | None = None) -> Record:
 def run(
     wanted: Iterable[Record], path: Path, jobs: int, progress: Callable[..., Any] | None = None
 ) -> list[Record]:
-    """Results of all runs wanted, from the records where they are there.
+    """Results of all runs wanted, from the records where these have them.
 
     Runs that use every core themselves are done one by one. `progress` is called after each run
-    that is done, and with a text while a long one goes on.
+    that is done, and with a text during long ones.
     """
     recorded = known(path)
     wanted = list(wanted)

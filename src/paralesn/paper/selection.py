@@ -1,8 +1,9 @@
 """Which runs make which row of the tables: the rule, for runs to be done and for runs on record.
 
-A model's own row is what did best on validation data, of all search spaces; where there is more
-than one space, another row is what the paper's own gave. So it is with configurations that are
-about to be run, and with a file of records that may hold runs of many configurations.
+A model's own row is the configuration that did best on validation data, of all search spaces.
+Where there are several spaces, a second row is the best of the paper's own. The same rule applies
+to configurations that are about to be run and to records, which may hold runs of many
+configurations.
 """
 
 import json
@@ -27,7 +28,7 @@ def rows(
     by_space: Mapping[str, Choice],
     loss: Callable[[Choice], float],
 ) -> dict[Row, Choice]:
-    """The rule: rows of a model on a task, of what each search space gave."""
+    """The rule: rows of a model on a task, from the best of each search space."""
     if not by_space:
         return {}
     chosen = {Row(model): min(by_space.values(), key=loss)}
@@ -45,8 +46,8 @@ def configurations(
 ) -> dict[Row, Tuned]:
     """Rows of a model on a task, and the configuration of each that is to be run.
 
-    That of a search where it was done, in `storage` or among `known` runs, otherwise the one that
-    comes with the package.
+    The outcome of a complete search, in `storage` or among `known` runs, otherwise the
+    configuration that comes with the package.
     """
     by_space = {}
     for space in protocol.spaces:
@@ -61,7 +62,7 @@ def configurations(
 def recorded(records: Iterable[Record]) -> list[tuple[Row, Record]]:
     """Rows of the tables, and the runs on record that belong to them.
 
-    Dense reservoirs that are slow to run are taken from the package where nobody ran them.
+    Where slow models are not on record, the records of the package stand in for them.
     """
     whole = {}
     for run in records:
@@ -88,7 +89,7 @@ def cells(results: Iterable[tuple[Row, Record]]) -> Cells:
     for row, run in results:
         grouped.setdefault((run["task"], row), []).append(run)
     order = [list(tasks()), list(models())]
-    ordered = sorted(grouped, key=lambda key: _place(order, key[0], key[1].model))
+    ordered = sorted(grouped, key=lambda key: _position(order, key[0], key[1].model))
     return {key: protocols.of_run(grouped[key][0]).cell(key[1], grouped[key]) for key in ordered}
 
 
@@ -97,14 +98,14 @@ def table_cells(records: Iterable[Record]) -> Cells:
     return cells(recorded(records))
 
 
-def _place(order: list[list[str]], *names: str) -> list[int]:
-    """Where names stand in the catalogue; what it lacks comes last."""
+def _position(order: list[list[str]], *names: str) -> list[int]:
+    """Positions of names in the catalogue; names that it lacks come last."""
     pairs = zip(order, names, strict=True)
     return [known.index(n) if n in known else len(known) for known, n in pairs]
 
 
 def _whole(protocol: Protocol, run: Record) -> Record:
-    """The run, if it is a whole record of one."""
+    """The run, checked to have all fields that a report needs."""
     lacking = [name for name in protocol.needed if name not in run]
     if lacking:
         raise ValueError(
@@ -132,7 +133,7 @@ def _grouped(whole: Iterable[Record]) -> dict[tuple[str, str, str], Groups]:
 
 
 def _loss(group: list[Record]) -> float:
-    """On validation data, as recorded, or as known of configurations that come with the package."""
+    """The loss on validation data, as recorded or as shipped with the configuration."""
     run = group[0]
     protocol, score = protocols.of_run(run), run.get("validation")
     if score is None:

@@ -181,7 +181,7 @@ def read_out(run: Record, drawn: Any, training: Training, tell: Tell | None = No
 
 
 def measure(run: Record, tell: Tell | None = None) -> Record:
-    """Train on the whole training set, and test; `tell` hears how far it got."""
+    """Train on the whole training set, and test; `tell` is told how far it got."""
     cases, title = data(run["task"]), tasks()[run["task"]].title
 
     def say(text: str) -> None:

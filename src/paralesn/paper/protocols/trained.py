@@ -60,7 +60,7 @@ def validate(task: str, model: str, configuration: Mapping[str, Any], seed: int)
 
 
 def measure(run: Record, folder: Path, tell: Tell | None = None) -> Record:
-    """Train on the training set, and test; `tell` hears how far it got."""
+    """Train on the training set, and test; `tell` is told how far it got."""
     from paralesn.baselines import training
     from paralesn.baselines.models import build, count_parameters
 

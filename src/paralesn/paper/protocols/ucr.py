@@ -122,7 +122,7 @@ class Archive(Protocol):
         return False
 
     def missing(self, task: str) -> str | None:
-        """None: only what is there is a task."""
+        """None: a dataset is a task only where its files are there."""
         return None
 
     def shipped(self, task: str, model: str, space: str) -> Tuned | None:

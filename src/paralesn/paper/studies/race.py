@@ -95,7 +95,7 @@ def plan(tasks: Iterable[str], models: Iterable[str], settings: Settings) -> Ite
 
 
 def identity(record: Record) -> str:
-    """What makes a run the same run."""
+    """A text that is the same for records of the same run."""
     return json.dumps([record.get(name) for name in _IDENTITY], sort_keys=True)
 
 
