@@ -1,3 +1,4 @@
+import gc
 import os
 
 # Several pytest workers (-n) share the cores: their BLAS and OpenMP threads would wait for each
@@ -21,6 +22,11 @@ settings.register_profile(
     "house", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("house")
+
+
+def pytest_collection_finish():
+    """Modules and tests stay: to search them for garbage takes a third of the time of short tests."""
+    gc.freeze()
 
 
 @pytest.fixture

@@ -87,6 +87,7 @@ def run_page(page, folder):
             run_shell(source, folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
     [page for page in TEXTS if any(kind in ("pycon", "sh") for kind, _ in blocks(page))],

@@ -74,6 +74,7 @@ def test_temporary_names_differ_and_existing_files_are_never_opened(tmp_path, mo
         second.write_text("2")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
 @pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
 def test_permissions_are_those_of_any_new_file(mask, tmp_path):

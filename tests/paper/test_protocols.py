@@ -121,7 +121,7 @@ def test_tables_of_a_report_are_made_once(echo, tmp_path, monkeypatch):
     assert findings.tables("nonsense") == []
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_an_added_protocol_is_run_tabulated_and_reported(echo, tmp_path, jobs):
     done = reproduce.reproduce(["echo"], None, tmp_path, jobs=jobs)
     means = {row: cell.mean for (_, row), cell in done.cells.items()}

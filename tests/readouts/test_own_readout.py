@@ -87,6 +87,7 @@ def test_what_its_state_refuses_is_refused_in_a_file(tmp_path):
         pe.load(tmp_path / "model")
 
 
+@pytest.mark.slow
 def test_another_process_must_import_it_first(tmp_path):
     pe.save(LeastAbsolute().fit(X, Y), tmp_path / "model")
     load = f"import paralesn as pe; print(pe.load({str(tmp_path / 'model')!r}).n_features_in_)"
