@@ -99,6 +99,7 @@ def test_wrong_arguments(arguments, words, tmp_path, monkeypatch, capsys):
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_version():
     done = run(sys.executable, "-m", "paralesn", "--version")
     assert done.stdout.strip() == f"paralesn {pe.__version__}"

@@ -39,6 +39,7 @@ def equal(model, other):
     return all((a == b).all() for a, b in pairs)
 
 
+@pytest.mark.slow
 def test_it_learns_and_keeps_the_best_weights():
     model, validation = small(), task(seed=1)
     before = torch.get_rng_state()

@@ -26,6 +26,7 @@ def call(*arguments, code=0, stdin=None):
 # -- forecast ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_forecast_writes_everything_and_says_how_good_it_is(data, tmp_path):
     out = tmp_path / "out"
     done = call("forecast", data, "--target", "load", "--horizon", 12, "--out", out)

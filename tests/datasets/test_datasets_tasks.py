@@ -162,6 +162,7 @@ def test_lorenz96_has_series_of_its_own_in_every_split(horizon):
     assert np.unique(starts).size == starts.size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GENERATED)
 def test_seeds_decide_everything(name):
     first, again, other, drawn = (load(name, seed=seed) for seed in (0, 0, 1, None))

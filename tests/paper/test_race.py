@@ -28,6 +28,7 @@ def small(task, settings):
     return racing.Digits(part(settings.train), part(settings.validation), part(settings.test))
 
 
+@pytest.mark.slow
 def test_a_race_is_run_once(tmp_path, monkeypatch):
     monkeypatch.setattr(racing, "digits", small)
     monkeypatch.setattr(racing, "STAGES", ((32, "ridge"), (32, "perceptron")))

@@ -69,6 +69,7 @@ def test_a_study_goes_on_where_it_stands(easy, tmp_path):
     assert bayesian.tuned(*STUDY, str(tmp_path)).trials == 15
 
 
+@pytest.mark.slow
 def test_time_is_a_budget_too(easy, tmp_path):
     bayesian.work(*STUDY, str(tmp_path), Budget(10_000, seconds=1.0))
     assert 1 <= bayesian.finished(bayesian.open_study(*STUDY, str(tmp_path))) < 10_000
@@ -136,6 +137,7 @@ def test_processes_share_the_work(tmp_path):
         assert 0 < bayesian.tuned(*study, str(tmp_path)).validation < 1.5
 
 
+@pytest.mark.slow
 def test_sensitivity_ranks_what_matters(easy, tmp_path):
     bayesian.work(*STUDY, str(tmp_path), Budget(60))
     measured = sensitivity.effects(*STUDY, str(tmp_path))

@@ -116,6 +116,7 @@ def test_the_command_line_trains_and_the_table_shows_it(digits, tmp_path):
     assert "(97.5)" in str(next(iter(table.columns[2].cells)))  # ours, with the paper's beside it
 
 
+@pytest.mark.slow
 def test_a_training_that_was_stopped_goes_on(digits, tmp_path, monkeypatch):
     (run,) = runs.plan(PROTOCOL, PROTOCOL.shipped("smnist", "LRU", "paper"), 1)
     whole = trained.measure(run, tmp_path / "whole")

@@ -59,6 +59,7 @@ def test_the_verdict_says_where_errors_cease_to_fall():
     assert "trained" not in universality.verdict({"perceptron": flat, "formula": {8: 0.09}})
 
 
+@pytest.mark.slow
 def test_the_perceptron_improves_with_size_and_the_linear_readout_does_not(tmp_path):
     pytest.importorskip("torch")
     wanted = Settings((2, 16), 1, 10_000, 2000, 64, 4e-3, 128, 15)
@@ -75,6 +76,7 @@ def test_the_perceptron_improves_with_size_and_the_linear_readout_does_not(tmp_p
     assert again["results"] == record["results"]
 
 
+@pytest.mark.slow
 def test_the_command_prints_and_draws(tmp_path):
     pytest.importorskip("torch")
     pytest.importorskip("matplotlib")

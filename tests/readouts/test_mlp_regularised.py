@@ -40,6 +40,7 @@ def test_label_smoothing_is_that_of_torch(rng):
         np.testing.assert_allclose(ours.numpy(), leaf.grad.numpy(), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_cosine_schedule_is_that_of_torch(rng, monkeypatch):
     shares = []
     step = mlp_network.Adam.step
