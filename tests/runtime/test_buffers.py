@@ -100,3 +100,11 @@ def test_no_more_is_kept_than_allowed():
     huge = buffers.empty((buffers.KEPT_BYTES // 8 + 1, 1), F8)
     del huge
     assert kept_bytes() <= buffers.KEPT_BYTES
+
+
+def test_memory_that_is_given_back_at_exit_is_no_error(monkeypatch):
+    lease = buffers.empty(LARGE, F8).base
+    monkeypatch.setattr(buffers, "_spare", None)  # as an interpreter that shuts down leaves it
+    monkeypatch.setattr(buffers, "_GRAIN", None)
+    assert lease.__del__() is None
+    monkeypatch.undo()

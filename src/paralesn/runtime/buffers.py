@@ -36,6 +36,8 @@ class _Lease:
         }
 
     def __del__(self) -> None:
+        if _spare is None:  # the interpreter is shutting down and has cleared this module
+            return
         grains = self.memory.size // _GRAIN
         spare = sum(size * len(memories) for size, memories in list(_spare.items()))
         if (spare + grains) * _GRAIN <= KEPT_BYTES:
