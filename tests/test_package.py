@@ -96,7 +96,9 @@ def test_wrong_arguments(arguments, words, tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
-    assert words in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert words in told
+    assert "Traceback" not in told
 
 
 @pytest.mark.slow

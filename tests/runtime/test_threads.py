@@ -138,20 +138,16 @@ def blas_threads():
 @pytest.mark.parametrize("before", [1, 2])
 def test_blas_gets_its_threads_back(before):
     with threadpool_limits(before, "blas"):
-        _check_that_blas_gets_its_threads_back()
-
-
-def _check_that_blas_gets_its_threads_back():
-    before = blas_threads()
-    with blas.single_threaded_blas():
-        assert set(blas_threads().values()) <= {1}
+        at_first = blas_threads()
         with blas.single_threaded_blas():
-            pass
-        assert set(blas_threads().values()) <= {1}
-    assert blas_threads() == before
-    with pytest.raises(ZeroDivisionError), blas.single_threaded_blas():
-        raise ZeroDivisionError
-    assert blas_threads() == before
+            assert set(blas_threads().values()) <= {1}
+            with blas.single_threaded_blas():
+                pass
+            assert set(blas_threads().values()) <= {1}
+        assert blas_threads() == at_first
+        with pytest.raises(ZeroDivisionError), blas.single_threaded_blas():
+            raise ZeroDivisionError
+        assert blas_threads() == at_first
 
 
 # -- at the same time ------------------------------------------------------------------------------
