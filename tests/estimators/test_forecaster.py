@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import paralesn as pe
 from paralesn.datasets import lorenz63, mackey_glass
-from paralesn.estimators.forecaster import training as module
+from paralesn.estimators.forecaster import learning as module
 from paralesn.estimators.forecaster.intervals import bounds
 
 SMALL = {"units": 40, "bias_scale": 0.3, "mix_scale": 0.5}

@@ -113,7 +113,7 @@ def test_refitting_learns_what_fitting_on_everything_learns(waves, every):
 @pytest.mark.parametrize("only_last", [False, True])
 def test_every_so_many_steps_are_learnt_from(waves, only_last, monkeypatch):
     h, every, y = 5, 7, waves[:, 0]
-    monkeypatch.setattr("paralesn.estimators.forecaster.training._VALUES", 500)  # many blocks
+    monkeypatch.setattr("paralesn.estimators.forecaster.learning._VALUES", 500)  # many blocks
     found = model(horizon=h, only_last=only_last, every=every, held_out=0).fit(y)
     z, _ = pe.ParalESN(**TANH.get_params()).run(y[:-h, None])
     steps = range(20, len(z), every)

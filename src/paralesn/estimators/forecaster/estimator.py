@@ -15,7 +15,7 @@ from paralesn.estimators.components import own_readout, own_reservoir
 from paralesn.estimators.forecaster import intervals
 from paralesn.estimators.forecaster.closed_loop import check_bounded, close_loop
 from paralesn.estimators.forecaster.fitted import FittedForecaster, LearntAttributes
-from paralesn.estimators.forecaster.training import learn, learn_more, run_blocks
+from paralesn.estimators.forecaster.learning import learn, learn_more, run_blocks
 from paralesn.estimators.forecaster.windows import Windows, as_series, names_of, read_table
 from paralesn.persistence import register
 from paralesn.readouts.ridge import Ridge

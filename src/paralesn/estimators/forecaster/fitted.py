@@ -7,7 +7,7 @@ import numpy as np
 
 from paralesn.estimators.components import check_readout, check_reservoir
 from paralesn.estimators.forecaster.intervals import Calibration
-from paralesn.estimators.forecaster.training import Learnt
+from paralesn.estimators.forecaster.learning import Learnt
 from paralesn.estimators.forecaster.windows import Windows
 from paralesn.layers.state import State
 from paralesn.persistence import register
