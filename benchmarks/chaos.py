@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import Report
-from paralesn import ParalESN, ReservoirForecaster, Ridge
+from paralesn import ParalESN, Ridge, StateForecaster
 from paralesn.datasets import lorenz63, mackey_glass
 
 UNITS, CONFIGURATIONS, SEEDS = 256, 30, 5
@@ -48,10 +48,10 @@ def run() -> Report:
             middle = f"median {np.median(times):.3g}, quartiles {np.quantile(times, 0.25):.3g} to "
             middle += f"{np.quantile(times, 0.75):.3g}; {time.perf_counter() - start:.0f} s in all"
             report.value(f"{task}, {name}", float(times.mean()), "Lyapunov times", detail=middle)
-        times = judge(_ours(ReservoirForecaster()), series, TRAIN + STRETCH, lyapunov)
+        times = judge(_ours(StateForecaster()), series, TRAIN + STRETCH, lyapunov)
         detail = f"median {np.median(times):.3g}; no search"
         report.value(
-            f"{task}, ReservoirForecaster()", float(times.mean()), "Lyapunov times", detail=detail
+            f"{task}, StateForecaster()", float(times.mean()), "Lyapunov times", detail=detail
         )
     return report
 
@@ -119,10 +119,10 @@ def paralesn(hyper: dict[str, Any], seed: int) -> Forecasts:
     """Forecasts of ours after a stretch of known values, fitted once."""
     readout = Ridge((1e-10, 1e-8, 1e-6, 1e-4, 1e-2))
     reservoir = ParalESN(units=UNITS, seed=seed, **hyper)
-    return _ours(ReservoirForecaster(reservoir, readout, difference=True, standardize=False))
+    return _ours(StateForecaster(reservoir, readout, difference=True, standardize=False))
 
 
-def _ours(model: ReservoirForecaster) -> Forecasts:
+def _ours(model: StateForecaster) -> Forecasts:
     """Fit when first asked; then forecast after whatever is known."""
     fitted: list[Any] = []
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.timing import Report
-from paralesn import ParalESN, PooledStates, ReservoirClassifier, ReservoirForecaster
+from paralesn import ParalESN, PooledStates, ReservoirClassifier, StateForecaster
 
 
 def run() -> Report:
@@ -76,13 +76,13 @@ def forecasting(report: Report, folder: Path) -> None:
         windows = np.lib.stride_tricks.sliding_window_view(test, horizon, axis=0)
         truth = windows[1:].transpose(0, 2, 1) / scale
         start = time.perf_counter()
-        model = ReservoirForecaster(horizon=horizon).fit(train)
+        model = StateForecaster(horizon=horizon).fit(train)
         predicted = model.predict(test, follow=True)[:-horizon] / scale
         seconds = time.perf_counter() - start
         last = test[:-horizon, None] / scale
         error, naive = (float(((p - truth) ** 2).mean()) for p in (predicted, last))
         detail = f"last value {naive:.3f}; {seconds:.3g} s to fit and predict"
-        claim = f"ReservoirForecaster(horizon=96), {name}: mean squared error"
+        claim = f"StateForecaster(horizon=96), {name}: mean squared error"
         report.value(claim, error, "", detail=detail)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmarks.contestant import FITS, race
 from benchmarks.timing import Report, medians
-from paralesn import ParalESN, ReservoirForecaster
+from paralesn import ParalESN, StateForecaster
 from paralesn.datasets import mackey_glass
 
 
@@ -49,9 +49,7 @@ def closed_loop(report: Report) -> None:
     """One step of a forecast, prediction fed back."""
     y = mackey_glass(3000)[:, 0]
     for units in (128, 1024):
-        model = ReservoirForecaster(ParalESN(units=units), difference=False, standardize=False).fit(
-            y
-        )
+        model = StateForecaster(ParalESN(units=units), difference=False, standardize=False).fit(y)
         model.forecast(10)
         rounds = []
         for _ in range(9):

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import paralesn as pe
+from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 
 # Tables are as wide as they are, not as the terminal that pytest-xdist tells its workers of.
 for name in ("COLUMNS", "LINES"):
@@ -65,9 +66,7 @@ def data(frame, tmp_path):
 @pytest.fixture
 def forecaster(frame, tmp_path):
     """A small model of the column load."""
-    model = pe.ReservoirForecaster(
-        pe.ParalESN(units=20), horizon=3, standardize=True, difference=False
-    )
+    model = StateForecaster(pe.ParalESN(units=20), horizon=3, standardize=True, difference=False)
     pe.save(model.fit(frame[["load"]]), tmp_path / "model.safetensors")
     return tmp_path / "model.safetensors"
 

@@ -4,9 +4,9 @@ from importlib.metadata import version
 
 from paralesn import theory
 from paralesn.estimators.classifier import ReservoirClassifier
-from paralesn.estimators.forecaster.estimator import ReservoirForecaster
-from paralesn.estimators.forecaster.intervals import Forecast
 from paralesn.estimators.regressor import ReservoirRegressor
+from paralesn.estimators.state_forecaster.calibration import Forecast
+from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.features.filter_bank import FilterBank
 from paralesn.features.pooled_states import PooledStates
 from paralesn.layers import operators
@@ -35,7 +35,7 @@ __all__ = [
     "RecurrentLayer",
     "ResESN",
     "ReservoirClassifier",
-    "ReservoirForecaster",
+    "StateForecaster",
     "ReservoirRegressor",
     "Ridge",
     "SCR",

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import paralesn as pe
 from paralesn.cli import app
+from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 
 HOURS = pd.date_range("2020-01-01", periods=500, freq="h")
 
@@ -239,7 +240,7 @@ def test_predict_rows_with_a_regressor(frame, data, tmp_path):
 def test_inspect_tells_what_is_inside(forecaster, tmp_path):
     picture = tmp_path / "eigenvalues.png"
     found = json.loads(call("inspect", forecaster, "--json").stdout)
-    assert found["kind"] == "ReservoirForecaster"
+    assert found["kind"] == "StateForecaster"
     assert found["reservoir"]["layers"][0]["units"] == 20
     assert found["learnt"]["columns"] == ["load"]
     assert found["readout"]["coefficients"] == 60
@@ -257,7 +258,7 @@ def test_files_that_are_no_models(data, forecaster, tmp_path):
     assert "not a model file" in call("inspect", data, code=3).stderr
     pe.save(pe.ParalESN(units=7), tmp_path / "bare")
     done = call("predict", tmp_path / "bare", data, code=3)
-    assert "holds a ParalESN, expected a ReservoirForecaster or" in done.stderr
+    assert "holds a ParalESN, expected a StateForecaster or" in done.stderr
     call("stream", tmp_path / "none", code=2)
 
 
@@ -299,7 +300,7 @@ def test_a_state_belongs_to_its_model(forecaster, tmp_path):
     call("stream", forecaster, "--resume", state, stdin="1\n")
     other = tmp_path / "other"
     pe.save(
-        pe.ReservoirForecaster(pe.ParalESN(units=20), difference=False, standardize=False).fit(
+        StateForecaster(pe.ParalESN(units=20), difference=False, standardize=False).fit(
             np.arange(200.0)
         ),
         other,

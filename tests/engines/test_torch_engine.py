@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import paralesn as pe
+from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 
 torch = pytest.importorskip("torch")
 
@@ -221,14 +222,12 @@ def test_memory_is_bounded_by_blocks(monkeypatch, rng):
 def test_estimators_take_it(rng):
     y = np.sin(np.arange(400) / 9)
     expected = (
-        pe.ReservoirForecaster(pe.ParalESN(units=30), difference=False, standardize=False)
+        StateForecaster(pe.ParalESN(units=30), difference=False, standardize=False)
         .fit(y)
         .forecast(20)
     )
     found = (
-        pe.ReservoirForecaster(
-            pe.ParalESN(units=30, engine="torch"), difference=False, standardize=False
-        )
+        StateForecaster(pe.ParalESN(units=30, engine="torch"), difference=False, standardize=False)
         .fit(y)
         .forecast(20)
     )

@@ -5,6 +5,7 @@ import pytest
 
 import paralesn as pe
 from paralesn.estimators.live import Live, reading
+from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 
 
 def series(targets, steps=700):
@@ -29,7 +30,7 @@ FORECASTERS = [
 @pytest.mark.parametrize("targets", [1, 2])
 def test_live_forecasts_are_those_of_update(arguments, targets):
     y = series(targets)
-    model = pe.ReservoirForecaster(**arguments).fit(y[:600])
+    model = StateForecaster(**arguments).fit(y[:600])
     live = Live(model)
     for row in y[600:640]:
         found = live.read(row)
@@ -40,7 +41,7 @@ def test_live_forecasts_are_those_of_update(arguments, targets):
 @pytest.mark.parametrize("arguments", FORECASTERS)
 def test_reading_anew_is_predict_from_zero(arguments):
     y = series(2)
-    model = pe.ReservoirForecaster(**arguments).fit(y[:600])
+    model = StateForecaster(**arguments).fit(y[:600])
     before = model.forecast()
     expected = model.predict(y[300:400])[-1]
     found = reading(model, y[300:400], None).forecast()
@@ -54,7 +55,7 @@ def test_reading_anew_is_predict_from_zero(arguments):
 
 def test_reading_anew_with_inputs_known_in_advance():
     y, x = series(1), np.cos(np.arange(710) / 5)
-    model = pe.ReservoirForecaster(horizon=5).fit(y[:600], x[:600])
+    model = StateForecaster(horizon=5).fit(y[:600], x[:600])
     expected = model.predict(y[300:400], x[300:405])[-1]
     found = reading(model, y[300:400], x[300:400, None]).forecast(X=x[400:405])
     np.testing.assert_allclose(found, expected, rtol=1e-9)
@@ -81,7 +82,7 @@ def test_a_regressor_of_many_series_begins_from_zero():
 @pytest.mark.parametrize("arguments", FORECASTERS)
 def test_a_saved_state_resumes_bit_identically(arguments, tmp_path):
     y = series(2)
-    model = pe.ReservoirForecaster(**arguments).fit(y[:600])
+    model = StateForecaster(**arguments).fit(y[:600])
     whole, first = Live(model), Live(model)
     expected = [whole.read(row) for row in y[600:620]]
     for row in y[600:610]:
@@ -96,7 +97,7 @@ def test_a_saved_state_resumes_bit_identically(arguments, tmp_path):
 
 def test_a_live_state_is_never_changed():
     y = series(1)
-    live = Live(pe.ReservoirForecaster(horizon=3).fit(y[:600]))
+    live = Live(StateForecaster(horizon=3).fit(y[:600]))
     before = live.state
     copies = [h.copy() for h in before.state.layers]
     live.read(y[600])
@@ -107,7 +108,7 @@ def test_a_live_state_is_never_changed():
 
 @pytest.mark.parametrize("row", [[np.nan], [np.inf]])
 def test_a_row_that_is_refused_changes_nothing(row):
-    live = Live(pe.ReservoirForecaster(horizon=3).fit(series(1)[:600]))
+    live = Live(StateForecaster(horizon=3).fit(series(1)[:600]))
     before = live.state
     with pytest.raises(ValueError, match="finite"):
         live.read(np.array(row))

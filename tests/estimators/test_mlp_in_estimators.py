@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("torch")
 
 import paralesn as pe
+from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 
 SMALL = {"units": 30, "bias_scale": 0.5, "mix_scale": 1.0}
 QUICK = {"hidden": 16, "epochs": 15, "learning_rate": 5e-3}
@@ -28,7 +29,7 @@ def fitted(kind):
             pe.ParalESN(**SMALL), readout, washout=20, standardize=False
         ).fit(x, y)
     if kind == "forecaster":
-        return pe.ReservoirForecaster(
+        return StateForecaster(
             pe.ParalESN(**SMALL), readout, horizon=3, difference=False, standardize=False
         ).fit(x)
     X = np.sin(np.arange(50) * np.linspace(0.2, 1, 40)[:, None])

@@ -6,6 +6,7 @@ import pytest
 
 import paralesn as pe
 from paralesn import scaling
+from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.sources import source
 
 SMALL = {"units": 30, "bias_scale": 0.5, "mix_scale": 1.0}
@@ -23,29 +24,29 @@ def test_a_constant_feature_has_no_spread(constant):
     assert found.mean[1] == constant
     np.testing.assert_allclose(found.mean[0], rows[:, 0].mean(), atol=1e-12)
     np.testing.assert_allclose(found.scale[0], rows[:, 0].std(), rtol=1e-12)
-    model = pe.ReservoirForecaster().fit(Y, np.full(1200, constant))
+    model = StateForecaster().fit(Y, np.full(1200, constant))
     values = [model.forecast(3, np.full(3, constant + change)) for change in (0, 1e-9)]
     np.testing.assert_allclose(*values, atol=1e-6)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-170, 1e170, 1e300])
 def test_any_scale_that_floats_hold(scale):
-    plain = pe.ReservoirForecaster().fit(Y).forecast(10)
+    plain = StateForecaster().fit(Y).forecast(10)
     np.testing.assert_allclose(
-        pe.ReservoirForecaster().fit(scale * Y).forecast(10) / scale, plain, atol=1e-8
+        StateForecaster().fit(scale * Y).forecast(10) / scale, plain, atol=1e-8
     )
 
 
 def test_a_spread_beyond_floats_is_an_error():
     with pytest.raises(ValueError, match="finite spread"):
-        pe.ReservoirForecaster().fit(np.tile([-1.5e308, 1.5e308], 300))
+        StateForecaster().fit(np.tile([-1.5e308, 1.5e308], 300))
 
 
 # -- failures leave a model as it was --------------------------------------------------------------
 
 
 def test_a_failed_fit_changes_nothing():
-    forecaster = pe.ReservoirForecaster(readout=pe.Ridge()).fit(Y[:1000])
+    forecaster = StateForecaster(readout=pe.Ridge()).fit(Y[:1000])
     before = forecaster.forecast(5)
     forecaster.set_params(readout=pe.Ridge(alphas=(-1,)), difference=False)
     for y in (Y * 100 + 7, np.full(1000, np.nan)):
@@ -78,7 +79,7 @@ def test_a_failed_readout_changes_nothing(rng, tmp_path):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_failed_update_changes_nothing(dtype, monkeypatch):
-    model = pe.ReservoirForecaster(
+    model = StateForecaster(
         pe.ParalESN(**SMALL, dtype=dtype), standardize=True, difference=False
     ).fit(Y[:900])
     before, seen = model.forecast(5), model.readout_.n_samples_seen_
@@ -97,7 +98,7 @@ def test_parameters_set_after_fitting_wait_for_the_next_fit(tmp_path):
     before = model.decision_function(X)
     model.set_params(features__pool="max", features__segments=3)
     np.testing.assert_array_equal(model.decision_function(X), before)
-    forecaster = pe.ReservoirForecaster(
+    forecaster = StateForecaster(
         pe.ParalESN(**SMALL), horizon=5, difference=False, standardize=False
     ).fit(Y)
     ahead = forecaster.forecast()
@@ -149,8 +150,8 @@ def test_frames_of_mixed_types_and_their_names():
     index = pd.date_range("2024", periods=1200, freq="h")
     known = pd.DataFrame({"hour": index.hour, "holiday": index.day_of_week > 4}, index=index)
     y = pd.Series(Y, index=index)
-    model = pe.ReservoirForecaster().fit(y[:1000], known[:1000])
-    arrays = pe.ReservoirForecaster().fit(Y[:1000], known[:1000].to_numpy(float))
+    model = StateForecaster().fit(y[:1000], known[:1000])
+    arrays = StateForecaster().fit(Y[:1000], known[:1000].to_numpy(float))
     values = model.forecast(20, known[1000:1020])
     np.testing.assert_array_equal(values, arrays.forecast(20, known[1000:1020].to_numpy(float)))
     for call in (lambda X: model.forecast(5, X[:5]), lambda X: model.update(Y[1000:], X)):

@@ -9,6 +9,7 @@ from test_paralesn import EXPECTED_FAILURES
 from threadpoolctl import threadpool_limits
 
 import paralesn as pe
+from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.layers import spectrum
 
 ALL = (pe.ESN, pe.ResESN, pe.SCR, pe.StructuredRC)
@@ -225,7 +226,7 @@ def test_every_estimator_takes_them(kind, rng):
     reservoir = kind(units=50, input_scale=0.5)
     model = pe.ReservoirRegressor(reservoir, washout=20, standardize=False).fit(x[:400], x[1:401])
     assert model.score(x[400:-1], x[401:]) > 0.9
-    forecaster = pe.ReservoirForecaster(reservoir, difference=False, standardize=False).fit(
+    forecaster = StateForecaster(reservoir, difference=False, standardize=False).fit(
         np.sin(np.arange(600) / 7)
     )
     truth = np.sin(np.arange(600, 630) / 7)

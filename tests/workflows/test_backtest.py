@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import paralesn as pe
+from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.workflows.backtest import LAST, MODEL, SEASONAL, Problem, backtest, forecast_origins
 from paralesn.workflows.tune import make_forecaster, tune
 
@@ -75,7 +76,7 @@ def test_a_constant_has_no_mase():
 
 def test_further_series_are_read_but_not_judged(y):
     problem, first = Problem(y, 1, None, 4, 12), 340
-    model = pe.ReservoirForecaster(
+    model = StateForecaster(
         pe.ParalESN(units=10), horizon=4, difference=False, standardize=False
     ).fit(y[:first])
     assert backtest(model, problem, first).errors[MODEL].mae.shape == (1,)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import paralesn as pe
+from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.tables.reader import TableError
 from paralesn.workflows.predict import PredictionRequest, predict_file
 
@@ -11,13 +12,13 @@ pd = pytest.importorskip("pandas")
 
 
 def test_a_forecaster_starts_from_zero_or_follows(frame, tmp_path):
-    model = pe.ReservoirForecaster(pe.ParalESN(units=20), horizon=3).fit(frame[["load"]][:400])
+    model = StateForecaster(pe.ParalESN(units=20), horizon=3).fit(frame[["load"]][:400])
     path = tmp_path / "new.csv"
     frame[400:440].to_csv(path, index=False)
     zero = predict_file(model, path)
     assert any(note.startswith("40 rows are few to begin from zero") for note in zero.notes)
     following = predict_file(model, path, PredictionRequest(steps=5, follow=True))
-    other = pe.ReservoirForecaster(pe.ParalESN(units=20), horizon=3).fit(frame[["load"]][:400])
+    other = StateForecaster(pe.ParalESN(units=20), horizon=3).fit(frame[["load"]][:400])
     expected = other.update(frame[["load"]][400:440]).forecast(5)
     np.testing.assert_array_equal(following.columns["load"], expected.ravel())
     assert following.columns["date"][0] == str(frame["date"][440])
@@ -44,6 +45,6 @@ def test_a_regressor_predicts_every_row(frame, data):
 def test_other_models_are_refused(data):
     with pytest.raises(TypeError, match=r"model must be one of .* got ParalESN"):
         predict_file(pe.ParalESN(), data)
-    nameless = pe.ReservoirForecaster(pe.ParalESN(units=5)).fit(np.arange(200.0))
+    nameless = StateForecaster(pe.ParalESN(units=5)).fit(np.arange(200.0))
     with pytest.raises(TableError, match="does not know the names of its columns"):
         predict_file(nameless, data)

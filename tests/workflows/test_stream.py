@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import paralesn as pe
+from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.workflows.stream import LineReader, StateSaver, resume, start
 
 
@@ -52,7 +53,7 @@ def test_states_are_saved_at_the_end_and_belong_to_their_model(live, forecaster,
     expected = reader.read(b"10.2", 4)
     np.testing.assert_array_equal(LineReader(again).read(b"10.2", 4), expected)
     other = tmp_path / "other"
-    pe.save(pe.ReservoirForecaster(pe.ParalESN(units=20)).fit(np.arange(200.0)), other)
+    pe.save(StateForecaster(pe.ParalESN(units=20)).fit(np.arange(200.0)), other)
     with pytest.raises(ValueError, match="belongs to another model"):
         resume(start(pe.load(other), other), state, path)
 

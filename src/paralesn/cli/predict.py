@@ -13,7 +13,7 @@ from paralesn.cli.console import print_json, progress, say, stderr
 if TYPE_CHECKING:
     from paralesn.workflows.predict import Predictions
 
-_KINDS = ("ReservoirForecaster", "ReservoirClassifier", "ReservoirRegressor")
+_KINDS = ("StateForecaster", "ReservoirClassifier", "ReservoirRegressor")
 
 
 @app.command()
@@ -94,7 +94,7 @@ def _record(kind: str, predictions: "Predictions") -> dict[str, Any]:
     record: dict[str, Any] = {"model": kind}
     if kind == "ReservoirClassifier":
         record |= evaluation_record(len(columns["case"]), predictions.evaluation)
-    if kind == "ReservoirForecaster":
+    if kind == "StateForecaster":
         record["notes"] = [options.as_options(note) for note in predictions.notes]
     rows = zip(*columns.values(), strict=True)
     return record | {"predictions": [dict(zip(columns, row, strict=True)) for row in rows]}

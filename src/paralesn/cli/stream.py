@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from paralesn.estimators.live import Live
     from paralesn.workflows.stream import LineReader, StateSaver
 
-_KINDS = ("ReservoirForecaster", "ReservoirRegressor")
+_KINDS = ("StateForecaster", "ReservoirRegressor")
 
 
 @app.command()

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn.estimators.forecaster.estimator import ReservoirForecaster
-from paralesn.estimators.forecaster.windows import as_series
 from paralesn.estimators.regressor import ReservoirRegressor
+from paralesn.estimators.state_forecaster.forecaster import StateForecaster
+from paralesn.estimators.state_forecaster.windows import as_series
 from paralesn.layers.state import State
 from paralesn.persistence import register
 from paralesn.readouts.ridge import Ridge
@@ -66,7 +66,7 @@ class Live:
 
     Parameters
     ----------
-    model : ReservoirForecaster or ReservoirRegressor
+    model : StateForecaster or ReservoirRegressor
     fresh : bool
         Start from zero.
 
@@ -82,7 +82,7 @@ class Live:
     >>> import numpy as np, paralesn as pe
     >>> from paralesn.estimators.live import Live
     >>> y = np.sin(np.arange(600) / 9)
-    >>> live = Live(pe.ReservoirForecaster(horizon=3).fit(y[:500]))
+    >>> live = Live(pe.StateForecaster(horizon=3).fit(y[:500]))
     >>> for value in y[500:510]:
     ...     ahead = live.read(np.array([value]))
     >>> bool(np.abs(ahead[:, 0] - y[510:513]).max() < 0.01)
@@ -90,16 +90,16 @@ class Live:
     """
 
     def __init__(self, model: Any, fresh: bool = False) -> None:
-        if not isinstance(model, (ReservoirForecaster, ReservoirRegressor)):
+        if not isinstance(model, (StateForecaster, ReservoirRegressor)):
             raise TypeError(
-                "live data need a ReservoirForecaster or a ReservoirRegressor, got a "
+                "live data need a StateForecaster or a ReservoirRegressor, got a "
                 f"{type(model).__name__}"
             )
         self.model = model
         self.width = int(model.n_features_in_)
         self._readout = _of_one_row(model.readout_)
         self.state = LiveState(None, np.zeros((0, 0)))
-        if isinstance(model, ReservoirForecaster):
+        if isinstance(model, StateForecaster):
             if model.n_known_:
                 raise ValueError(
                     f"live data need a model without inputs known in advance, got {model.n_known_}"
@@ -114,7 +114,7 @@ class Live:
 
         With `only_last`, the forecast of one step.
         """
-        if isinstance(self.model, ReservoirForecaster):
+        if isinstance(self.model, StateForecaster):
             return self._forecast(self.model, row, lines)
         scaling = self.model.scaling_
         x = row if scaling is None else scaling.apply(row)
@@ -123,7 +123,7 @@ class Live:
         self.state = replace(self.state, state=state, lines=lines)
         return predicted
 
-    def _forecast(self, model: ReservoirForecaster, row: np.ndarray, lines: int) -> np.ndarray:
+    def _forecast(self, model: StateForecaster, row: np.ndarray, lines: int) -> np.ndarray:
         windows, before = model.fitted_.windows, self.state.newest
         newest = windows.series(windows.scaled(row[None]))[:, 0]  # (series, width)
         inputs = newest
@@ -143,7 +143,7 @@ def _of_one_row(readout: Any) -> Any:
     return _Linear(np.ascontiguousarray(weights), np.atleast_1d(readout.intercept_))
 
 
-def _end_of(model: ReservoirForecaster) -> LiveState:
+def _end_of(model: StateForecaster) -> LiveState:
     """At the newest observation; a forecaster's own state is a horizon before it."""
     windows = model.fitted_.windows
     pending = windows.series(model.fitted_.pending)
@@ -152,7 +152,7 @@ def _end_of(model: ReservoirForecaster) -> LiveState:
     return LiveState(state, np.ascontiguousarray(pending[:, -1]))
 
 
-def reading(model: ReservoirForecaster, y: np.ndarray, X: np.ndarray | None) -> ReservoirForecaster:
+def reading(model: StateForecaster, y: np.ndarray, X: np.ndarray | None) -> StateForecaster:
     """A forecaster like `model` whose only observations are y (time, targets).
 
     X (time, inputs) where the model has inputs known in advance.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn.estimators.forecaster.estimator import ReservoirForecaster
+from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 
 MODEL, SEASONAL, LAST = "model", "seasonal naive", "last value"
 _VALUES = 1 << 21  # forecast values that exist at a time
@@ -107,13 +107,13 @@ class BacktestResult:
 
 
 def backtest(
-    model: ReservoirForecaster, problem: Problem, first: int, interval: float | None = None
+    model: StateForecaster, problem: Problem, first: int, interval: float | None = None
 ) -> BacktestResult:
     """Judge a forecaster by the steps of a series that it was not fitted to.
 
     Parameters
     ----------
-    model : ReservoirForecaster
+    model : StateForecaster
         Fitted to the steps before `first`. It reads the later ones without learning from them.
     problem : Problem
     first : int
@@ -127,7 +127,7 @@ def backtest(
     >>> from paralesn.workflows.backtest import Problem, backtest
     >>> y = np.sin(np.arange(500) / 7)[:, None]
     >>> problem = Problem(y, targets=1, X=None, horizon=5, season=None)
-    >>> model = pe.ReservoirForecaster(horizon=5).fit(y[:400])
+    >>> model = pe.StateForecaster(horizon=5).fit(y[:400])
     >>> result = backtest(model, problem, 400)
     >>> result.origins, result.beats_naive()
     (96, True)
@@ -143,7 +143,7 @@ def backtest(
 
 
 def forecast_origins(
-    model: ReservoirForecaster, problem: Problem, first: int
+    model: StateForecaster, problem: Problem, first: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Forecast from every step from `first` on that a whole horizon follows.
 
@@ -162,7 +162,7 @@ def forecast_origins(
             model.update(y[a:b], problem.inputs(a, b))
 
 
-def interval_offsets(model: ReservoirForecaster, X: Any, level: float) -> np.ndarray | None:
+def interval_offsets(model: StateForecaster, X: Any, level: float) -> np.ndarray | None:
     """Lower and upper bounds (2, horizon, series) relative to forecasts; None without intervals."""
     try:
         forecast = model.forecast(X=X, interval=level)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from paralesn.estimators.forecaster.estimator import ReservoirForecaster
+from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.tables.observations import Observations
 from paralesn.tables.reader import TableError
 from paralesn.workflows.backtest import BacktestResult, Problem, backtest, interval_offsets
@@ -50,7 +50,7 @@ class ForecastResult:
     ----------
     observations, request
         What it was made from.
-    model : ReservoirForecaster
+    model : StateForecaster
         Fitted to all rows.
     values, lower, upper : array (horizon, targets)
         The forecast and its interval; `lower` and `upper` are None where the series is too short.
@@ -71,7 +71,7 @@ class ForecastResult:
 
     observations: Observations
     request: ForecastRequest
-    model: ReservoirForecaster
+    model: StateForecaster
     values: np.ndarray
     lower: np.ndarray | None
     upper: np.ndarray | None
@@ -205,7 +205,7 @@ def _named(problem: Problem, observations: Observations) -> tuple[Any, Any]:
 
 
 def _forecast_ahead(
-    model: ReservoirForecaster, problem: Problem, interval: float, notes: list[str]
+    model: StateForecaster, problem: Problem, interval: float, notes: list[str]
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
     """Forecast the steps after the last row; values and bounds (horizon, targets)."""
     rows, h, d = len(problem.y), problem.horizon, problem.targets

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from paralesn.estimators.classifier import ReservoirClassifier
-from paralesn.estimators.forecaster.estimator import ReservoirForecaster
 from paralesn.estimators.live import reading
 from paralesn.estimators.regressor import ReservoirRegressor
+from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.tables.cases import CaseColumns, read_cases
 from paralesn.tables.cleaning import Cleaning
 from paralesn.tables.clock import format_times
@@ -20,7 +20,7 @@ from paralesn.workflows.classify import Evaluation, evaluate, predict_labels, pr
 from paralesn.workflows.describe import learnt_columns
 from paralesn.workflows.forecast_report import forecast_columns
 
-MODELS = (ReservoirForecaster, ReservoirClassifier, ReservoirRegressor)
+MODELS = (StateForecaster, ReservoirClassifier, ReservoirRegressor)
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def predict_file(model: Any, path: Path, request: PredictionRequest | None = Non
 
     Parameters
     ----------
-    model : ReservoirForecaster, ReservoirClassifier or ReservoirRegressor
+    model : StateForecaster, ReservoirClassifier or ReservoirRegressor
         A forecaster that follows is updated.
     path : Path
     request : PredictionRequest, optional
@@ -82,14 +82,14 @@ def predict_file(model: Any, path: Path, request: PredictionRequest | None = Non
     >>> from pathlib import Path
     >>> from paralesn.workflows.predict import predict_file
     >>> table = pd.DataFrame({"wave": np.sin(np.arange(400) / 7).round(6)})
-    >>> model = pe.ReservoirForecaster(horizon=3).fit(table)
+    >>> model = pe.StateForecaster(horizon=3).fit(table)
     >>> path = Path(tempfile.mkdtemp()) / "new.csv"
     >>> table.to_csv(path, index=False)
     >>> [round(value, 2) for value in predict_file(model, path).columns["wave"]]
     [0.56, 0.67, 0.77]
     """
     request = request or PredictionRequest()
-    if isinstance(model, ReservoirForecaster):
+    if isinstance(model, StateForecaster):
         return _forecast(model, path, request)
     if isinstance(model, ReservoirClassifier):
         return _classify(model, path, request)
@@ -138,7 +138,7 @@ def _named(model: ReservoirRegressor, observations: Observations) -> Any:
     return pd.DataFrame(observations.y, columns=list(observations.targets))
 
 
-def _forecast(model: ReservoirForecaster, path: Path, request: PredictionRequest) -> Predictions:
+def _forecast(model: StateForecaster, path: Path, request: PredictionRequest) -> Predictions:
     """Forecast the steps after the last row of a table."""
     targets, exog = learnt_columns(model)
     if targets is None or (model.n_known_ and not exog):
@@ -163,7 +163,7 @@ def _forecast(model: ReservoirForecaster, path: Path, request: PredictionRequest
 
 
 def _inputs_ahead(
-    model: ReservoirForecaster, observations: Observations, steps: int
+    model: StateForecaster, observations: Observations, steps: int
 ) -> np.ndarray | None:
     """Known inputs of whole horizons after the last target, or None where the model has none."""
     if not observations.exog:
@@ -179,8 +179,8 @@ def _inputs_ahead(
 
 
 def _after(
-    model: ReservoirForecaster, observations: Observations, follow: bool, notes: list[str]
-) -> ReservoirForecaster:
+    model: StateForecaster, observations: Observations, follow: bool, notes: list[str]
+) -> StateForecaster:
     """The model after reading all rows, from where it was or from zero."""
     rows = observations.rows
     known = observations.X[:rows] if observations.exog else None
@@ -192,7 +192,7 @@ def _after(
 
 
 def _with_interval(
-    model: ReservoirForecaster, steps: int, X: Any, interval: float, notes: list[str]
+    model: StateForecaster, steps: int, X: Any, interval: float, notes: list[str]
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
     """A forecast and its bounds, (steps, targets) each; no bounds without calibration."""
     width = model.n_features_in_

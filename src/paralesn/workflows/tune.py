@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from paralesn.estimators import defaults
-from paralesn.estimators.forecaster.estimator import ReservoirForecaster
+from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.paralesn import ParalESN
 from paralesn.workflows.backtest import MODEL, Problem, backtest
@@ -57,7 +57,7 @@ class TuningResult:
 
 def make_forecaster(
     problem: Problem, settings: Settings, *, seed: int = 0, rows: int | None = None
-) -> ReservoirForecaster:
+) -> StateForecaster:
     """An unfitted forecaster: the default one but for `settings`, and a washout for short series.
 
     `rows` is the length of the series it will be fitted to, that of the problem by default.
@@ -66,7 +66,7 @@ def make_forecaster(
     chosen = {name: value for name, value in settings.items() if name not in _OF_THE_ESTIMATOR}
     alphas = chosen.pop("alphas", None)
     reservoir: ParalESN = defaults.forecasting_reservoir()
-    return ReservoirForecaster(
+    return StateForecaster(
         reservoir.set_params(seed=seed, **chosen),
         None if alphas is None else Ridge(alphas),
         horizon=problem.horizon,

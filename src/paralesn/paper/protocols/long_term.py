@@ -1,7 +1,7 @@
 """Long-term forecasts of transformer temperatures, by the protocol of that literature.
 
 All seven features, every step up to the horizon, from every step of the test split at which that
-many follow; mean squared and absolute errors of standardised values. A `ReservoirForecaster` is
+many follow; mean squared and absolute errors of standardised values. A `StateForecaster` is
 trained on the training split only; the validation split chose its configuration.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from paralesn.datasets.archives.ett import load_ett_rows
-from paralesn.estimators.forecaster.estimator import ReservoirForecaster
+from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.paper import results
 from paralesn.paper.catalogue import Task, read, tasks
 from paralesn.paper.configurations import Tuned
@@ -39,15 +39,13 @@ _SPACE = "extended"  # the paper has none for it
 _TRIAL = "long-term trial"
 
 
-def forecaster(
-    run: Record, penalties: Iterable[float], held_out: float = 0.0
-) -> ReservoirForecaster:
+def forecaster(run: Record, penalties: Iterable[float], held_out: float = 0.0) -> StateForecaster:
     """A forecaster as configured: a linear reservoir that reads changes, shared by the features."""
     arguments: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in run["configuration"].items()
     }
-    return ReservoirForecaster(
+    return StateForecaster(
         ParalESN(mixing=False, **arguments, n_jobs=1, seed=run["seed"]),
         Ridge(list(penalties)),
         horizon=HORIZON,
@@ -60,7 +58,7 @@ def forecaster(
     )
 
 
-def errors(model: ReservoirForecaster, split: np.ndarray) -> dict[str, float]:
+def errors(model: StateForecaster, split: np.ndarray) -> dict[str, float]:
     """Errors of forecasts of a split (time, features) that continues what the model has seen."""
     first = model.forecast()[None]
     later = model.predict(split[:-HORIZON], follow=True)

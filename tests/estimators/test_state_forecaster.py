@@ -9,8 +9,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import paralesn as pe
 from paralesn.datasets import lorenz63, mackey_glass
-from paralesn.estimators.forecaster import learning as module
-from paralesn.estimators.forecaster.intervals import bounds
+from paralesn.estimators.state_forecaster import learning as module
+from paralesn.estimators.state_forecaster.calibration import bounds
+from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 
 SMALL = {"units": 40, "bias_scale": 0.3, "mix_scale": 0.5}
 PLAIN = {"difference": False, "standardize": False}  # values as they are
@@ -48,9 +49,7 @@ def test_equals_a_readout_on_stored_states(known, horizon, only_last, difference
     y, x = driven()
     X = x if known else None
     options = {"horizon": horizon, "only_last": only_last, "difference": difference, "washout": 30}
-    model = pe.ReservoirForecaster(
-        pe.ParalESN(**SMALL), pe.Ridge([0.1]), standardize=False, **options
-    )
+    model = StateForecaster(pe.ParalESN(**SMALL), pe.Ridge([0.1]), standardize=False, **options)
     model.fit(y[:500], None if X is None else X[:500])
     inputs, Z, targets = stored(y[:500], None if X is None else X[:500], horizon, 30, only_last,
                                 difference)  # fmt: skip
@@ -83,7 +82,7 @@ def test_equals_a_readout_on_stored_states(known, horizon, only_last, difference
 def test_closed_loop_equals_feeding_back_by_hand(difference, readout):
     y, X = driven()
     options = {"difference": difference, "held_out": 0}
-    model = pe.ReservoirForecaster(pe.ParalESN(**SMALL), readout, standardize=False, **options).fit(
+    model = StateForecaster(pe.ParalESN(**SMALL), readout, standardize=False, **options).fit(
         y[:500], X[:500]
     )
     expected, by_hand = [], clone(model).fit(y[:500], X[:500])
@@ -97,7 +96,7 @@ def test_closed_loop_equals_feeding_back_by_hand(difference, readout):
 
 def test_longer_forecasts_feed_whole_horizons_back():
     y, X = driven()
-    model = pe.ReservoirForecaster(pe.ParalESN(**SMALL), horizon=8, **PLAIN).fit(y[:500], X[:500])
+    model = StateForecaster(pe.ParalESN(**SMALL), horizon=8, **PLAIN).fit(y[:500], X[:500])
     on = clone(model).fit(y[:500], X[:500])
     pieces = []
     for t in range(500, 524, 8):
@@ -113,7 +112,7 @@ def test_longer_forecasts_feed_whole_horizons_back():
 def test_updates_with_refitting_equal_a_fit_on_everything(horizon, pieces):
     y, X = driven()
     options = {"horizon": horizon, "held_out": 0, "washout": 20}
-    model = pe.ReservoirForecaster(pe.ParalESN(**SMALL), pe.Ridge([0.01]), **options, **PLAIN)
+    model = StateForecaster(pe.ParalESN(**SMALL), pe.Ridge([0.01]), **options, **PLAIN)
     whole = clone(model).fit(y[:500], X[:500])
     model.fit(y[:400], X[:400])
     unfitted = clone(model).fit(y[:400], X[:400])
@@ -133,11 +132,11 @@ def test_updates_with_refitting_equal_a_fit_on_everything(horizon, pieces):
 def test_chaos():
     """Closed loop on the Lorenz attractor: several Lyapunov times; direct on Mackey-Glass."""
     y = lorenz63(4000)
-    model = pe.ReservoirForecaster().fit(y[:3500])
+    model = StateForecaster().fit(y[:3500])
     errors = np.abs(model.forecast(110) - y[3500:3610]) / y.std(axis=0)
     assert errors.max() < 0.1  # two Lyapunov times
     y = mackey_glass(4000)[:, 0]
-    model = pe.ReservoirForecaster(horizon=20).fit(y[:3500])
+    model = StateForecaster(horizon=20).fit(y[:3500])
     assert np.abs(model.forecast() - y[3500:3520]).max() < 0.01
     assert model.score(y[3000:]) > 0.99
 
@@ -145,8 +144,8 @@ def test_chaos():
 def test_units_of_the_data_do_not_matter():
     y = mackey_glass(1500)[:, 0]
     for horizon in (1, 10):
-        plain = pe.ReservoirForecaster(horizon=horizon).fit(y[:1200])
-        other = pe.ReservoirForecaster(horizon=horizon).fit(1e5 + 300 * y[:1200])
+        plain = StateForecaster(horizon=horizon).fit(y[:1200])
+        other = StateForecaster(horizon=horizon).fit(1e5 + 300 * y[:1200])
         np.testing.assert_allclose(other.forecast(10), 1e5 + 300 * plain.forecast(10), atol=1e-3)
 
 
@@ -156,8 +155,8 @@ def test_inputs_known_in_advance_help():
     x = rng.choice([-1.0, 1.0], 1500)
     y = np.convolve(x, [0.5, 0.3, 0.2])[:1500] + 0.01 * rng.normal(size=1500)
     for horizon in (1, 6):
-        knowing = pe.ReservoirForecaster(horizon=horizon).fit(y[:1400], x[:1400])
-        blind = pe.ReservoirForecaster(horizon=horizon).fit(y[:1400])
+        knowing = StateForecaster(horizon=horizon).fit(y[:1400], x[:1400])
+        blind = StateForecaster(horizon=horizon).fit(y[:1400])
         truth = y[1400:1412]
         assert np.abs(knowing.forecast(12, x[1400:1412]) - truth).max() < 0.15
         assert np.abs(blind.forecast(12) - truth).max() > 0.5
@@ -175,9 +174,7 @@ def test_intervals_hold_their_share(horizon, only_last, known):
         y[t] = 0.7 * y[t - 1] + x[t, 0] + noise[t]
     X = x if known else None
     cut = slice(0, 2000)
-    model = pe.ReservoirForecaster(
-        pe.ParalESN(**SMALL), horizon=horizon, only_last=only_last, **PLAIN
-    )
+    model = StateForecaster(pe.ParalESN(**SMALL), horizon=horizon, only_last=only_last, **PLAIN)
     model.fit(y[cut], None if X is None else X[cut])
     inside, width = [], []
     ahead = 8
@@ -212,9 +209,7 @@ def test_bounds_are_order_statistics(rng):
 def test_the_penalty_is_chosen_on_the_held_out_part():
     y, _ = driven()
     alphas = (1e-6, 1e-2, 1.0, 100.0)
-    model = pe.ReservoirForecaster(
-        pe.ParalESN(**SMALL), pe.Ridge(alphas), held_out=0.25, **PLAIN
-    ).fit(y)
+    model = StateForecaster(pe.ParalESN(**SMALL), pe.Ridge(alphas), held_out=0.25, **PLAIN).fit(y)
     _, Z, targets = stored(y, None, 1, 100)
     before = len(Z) - 150
     errors = []
@@ -230,9 +225,7 @@ def test_the_penalty_is_chosen_on_the_held_out_part():
 @pytest.mark.parametrize("horizon", [1, 6])
 def test_saved_and_loaded(horizon, tmp_path):
     y, X = driven()
-    model = pe.ReservoirForecaster(pe.ParalESN(**SMALL), horizon=horizon, **PLAIN).fit(
-        y[:500], X[:500]
-    )
+    model = StateForecaster(pe.ParalESN(**SMALL), horizon=horizon, **PLAIN).fit(y[:500], X[:500])
     pe.save(model, tmp_path / "model")
     loaded = pe.load(tmp_path / "model")
     for one in (model, loaded):
@@ -245,7 +238,7 @@ def test_saved_and_loaded(horizon, tmp_path):
 def test_in_scikit_learns_company():
     y = mackey_glass(1200)[:, 0]
     search = GridSearchCV(
-        pe.ReservoirForecaster(pe.ParalESN(units=40), washout=50, **PLAIN),
+        StateForecaster(pe.ParalESN(units=40), washout=50, **PLAIN),
         {"reservoir__rho": [(0.0, 0.1), (0.5, 0.9)], "horizon": [4]},
         cv=TimeSeriesSplit(2),
     ).fit(y)
@@ -278,11 +271,11 @@ LONG = np.sin(np.arange(300) / 5)
 )  # fmt: skip
 def test_wrong_data_and_arguments(options, data, error, message):
     with pytest.raises(error, match=message):
-        pe.ReservoirForecaster(**options).fit(**data)
+        StateForecaster(**options).fit(**data)
 
 
 def test_wrong_use():
-    model = pe.ReservoirForecaster(pe.ParalESN(**SMALL), **PLAIN)
+    model = StateForecaster(pe.ParalESN(**SMALL), **PLAIN)
     for call in (model.forecast, lambda: model.update(LONG), lambda: model.predict(LONG)):
         with pytest.raises(ValueError, match="not fitted"):
             call()
@@ -311,30 +304,26 @@ def test_wrong_use():
         model.forecast(200, interval=0.9)
     with pytest.raises(ValueError, match="longer than the horizon"):
         model.score([1.0])
-    none = pe.ReservoirForecaster(pe.ParalESN(**SMALL), held_out=0, **PLAIN).fit(LONG)
+    none = StateForecaster(pe.ParalESN(**SMALL), held_out=0, **PLAIN).fit(LONG)
     with pytest.raises(ValueError, match="held_out is 0"):
         none.forecast(3, interval=0.9)
-    last = pe.ReservoirForecaster(pe.ParalESN(**SMALL), horizon=5, only_last=True, **PLAIN).fit(
-        LONG
-    )
+    last = StateForecaster(pe.ParalESN(**SMALL), horizon=5, only_last=True, **PLAIN).fit(LONG)
     with pytest.raises(ValueError, match="steps must be None or the horizon, 5"):
         last.forecast(7)
-    other = pe.ReservoirForecaster(pe.ParalESN(**SMALL), LinearRegression(), **PLAIN).fit(LONG)
+    other = StateForecaster(pe.ParalESN(**SMALL), LinearRegression(), **PLAIN).fit(LONG)
     with pytest.raises(ValueError, match="refit must be False with a readout that cannot"):
         other.update(LONG, refit=True)
 
 
 def test_a_loop_that_diverges_says_so():
     """Raw linear states and a wild readout."""
-    model = pe.ReservoirForecaster(
-        pe.ParalESN(units=5, mixing=False), pe.Ridge([0.0]), washout=0, **PLAIN
-    )
+    model = StateForecaster(pe.ParalESN(units=5, mixing=False), pe.Ridge([0.0]), washout=0, **PLAIN)
     model.fit(np.exp(np.arange(60) / 4))
     with pytest.raises(ValueError, match="the closed loop diverged"):
         model.forecast(100_000)
 
 
-class Alone(pe.ReservoirForecaster):
+class Alone(StateForecaster):
     """Fitted without inputs known in advance, which scikit-learn's checks take for targets."""
 
     def fit(self, y, X=None):
@@ -365,7 +354,7 @@ WITH_INPUTS = dict.fromkeys(
 
 
 @parametrize_with_checks(
-    [kind(pe.ParalESN(**SMALL), washout=0) for kind in (pe.ReservoirForecaster, Alone)],
+    [kind(pe.ParalESN(**SMALL), washout=0) for kind in (StateForecaster, Alone)],
     expected_failed_checks=lambda estimator: (
         ALONE if isinstance(estimator, Alone) else ALONE | WITH_INPUTS
     ),

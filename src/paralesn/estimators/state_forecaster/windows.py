@@ -218,7 +218,7 @@ def read_table(
 ) -> tuple[np.ndarray, bool]:
     """Rows (time, columns) of finite numbers, and whether `data` came without columns."""
     array = series.numeric(data, name)
-    owner = "the ReservoirForecaster"
+    owner = "the StateForecaster"
     table = series.shaped(array, name, columns, owner)
     if table.ndim == 3:
         raise ValueError(

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn.estimators.forecaster.closed_loop import close_loop
-from paralesn.estimators.forecaster.windows import Windows, as_series
+from paralesn.estimators.state_forecaster.closed_loop import close_loop
+from paralesn.estimators.state_forecaster.windows import Windows, as_series
 from paralesn.layers.state import State
 from paralesn.persistence import register
 from paralesn.reservoirs.base import Reservoir

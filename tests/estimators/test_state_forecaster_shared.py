@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import paralesn as pe
+from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 
 LINEAR = pe.ParalESN(units=12, rho=(0.5, 0.95), theta=(0.0, 3.0), mixing=False, bias_scale=0.0)
 TANH = pe.ParalESN(units=12, rho=(0.5, 0.95), input_scale=0.3)
@@ -20,7 +21,7 @@ def waves():
 
 def model(**changes):
     plain = {"washout": 20, "difference": False, "standardize": False}
-    return pe.ReservoirForecaster(TANH, pe.Ridge([1e-3]), **plain | changes)
+    return StateForecaster(TANH, pe.Ridge([1e-3]), **plain | changes)
 
 
 def test_one_readout_is_learnt_from_the_states_of_every_target(waves):
@@ -113,7 +114,7 @@ def test_refitting_learns_what_fitting_on_everything_learns(waves, every):
 @pytest.mark.parametrize("only_last", [False, True])
 def test_every_so_many_steps_are_learnt_from(waves, only_last, monkeypatch):
     h, every, y = 5, 7, waves[:, 0]
-    monkeypatch.setattr("paralesn.estimators.forecaster.learning._VALUES", 500)  # many blocks
+    monkeypatch.setattr("paralesn.estimators.state_forecaster.learning._VALUES", 500)  # many blocks
     found = model(horizon=h, only_last=only_last, every=every, held_out=0).fit(y)
     z, _ = pe.ParalESN(**TANH.get_params()).run(y[:-h, None])
     steps = range(20, len(z), every)

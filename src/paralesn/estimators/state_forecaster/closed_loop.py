@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from paralesn.estimators.forecaster.windows import Windows, as_series
+from paralesn.estimators.state_forecaster.windows import Windows, as_series
 from paralesn.layers.state import State
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.base import Reservoir

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from paralesn.estimators.components import check_readout, check_reservoir
-from paralesn.estimators.forecaster.intervals import Calibration
-from paralesn.estimators.forecaster.learning import Learnt
-from paralesn.estimators.forecaster.windows import Windows
+from paralesn.estimators.state_forecaster.calibration import Calibration
+from paralesn.estimators.state_forecaster.learning import Learnt
+from paralesn.estimators.state_forecaster.windows import Windows
 from paralesn.layers.state import State
 from paralesn.persistence import register
 from paralesn.reservoirs.base import Reservoir
@@ -17,7 +17,7 @@ from paralesn.scaling import Scaling
 
 @register
 @dataclass(frozen=True, eq=False)
-class FittedForecaster:
+class FittedStateForecaster:
     """The state of a fitted forecaster.
 
     Attributes
@@ -61,7 +61,7 @@ class FittedForecaster:
             and np.isfinite(self.pending).all()
         )
         if not right:
-            raise ValueError("the parts of a ReservoirForecaster do not fit together")
+            raise ValueError("the parts of a StateForecaster do not fit together")
         if self.calibration is not None:
             check_readout(self.calibration.readout, self.reservoir.n_features_out_)
             self.calibration.check(windows.horizon, features, windows.n_series)
@@ -70,7 +70,7 @@ class FittedForecaster:
 class LearntAttributes:
     """What a fitted forecaster shows of its fitted state."""
 
-    fitted_: FittedForecaster
+    fitted_: FittedStateForecaster
 
     @property
     def reservoir_(self) -> Reservoir:

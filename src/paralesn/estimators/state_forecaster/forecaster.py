@@ -12,18 +12,21 @@ from sklearn.utils.validation import check_is_fitted
 from paralesn import checks, scaling, sources
 from paralesn.estimators import defaults
 from paralesn.estimators.components import own_readout, own_reservoir
-from paralesn.estimators.forecaster import intervals
-from paralesn.estimators.forecaster.closed_loop import check_bounded, close_loop
-from paralesn.estimators.forecaster.fitted import FittedForecaster, LearntAttributes
-from paralesn.estimators.forecaster.learning import learn, learn_more, run_blocks
-from paralesn.estimators.forecaster.windows import Windows, as_series, names_of, read_table
+from paralesn.estimators.state_forecaster import calibration
+from paralesn.estimators.state_forecaster.closed_loop import check_bounded, close_loop
+from paralesn.estimators.state_forecaster.fitted_forecaster import (
+    FittedStateForecaster,
+    LearntAttributes,
+)
+from paralesn.estimators.state_forecaster.learning import learn, learn_more, run_blocks
+from paralesn.estimators.state_forecaster.windows import Windows, as_series, names_of, read_table
 from paralesn.persistence import register
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.base import Reservoir
 
 
 @register
-class ReservoirForecaster(LearntAttributes, BaseEstimator):
+class StateForecaster(LearntAttributes, BaseEstimator):
     r"""Forecast a series, univariate or multivariate.
 
     At every step t the reservoir reads :math:`[y_t, x_{t+h}]`, the newest observation and what is
@@ -81,7 +84,7 @@ class ReservoirForecaster(LearntAttributes, BaseEstimator):
     --------
     >>> import numpy as np, paralesn as pe
     >>> y = np.sin(np.arange(1200) / 9) * np.cos(np.arange(1200) / 31)
-    >>> model = pe.ReservoirForecaster().fit(y[:1000])
+    >>> model = pe.StateForecaster().fit(y[:1000])
     >>> bool(np.abs(model.forecast(50) - y[1000:1050]).max() < 0.01)
     True
     >>> values, lower, upper = model.update(y[1000:1100]).forecast(20, interval=0.9)
@@ -89,7 +92,7 @@ class ReservoirForecaster(LearntAttributes, BaseEstimator):
     (20,)
     """
 
-    fitted_: FittedForecaster
+    fitted_: FittedStateForecaster
 
     def __init__(
         self,
@@ -159,7 +162,7 @@ class ReservoirForecaster(LearntAttributes, BaseEstimator):
         reservoir.fit(as_series(panel[:1, :1]))
         learnt = learn(windows, reservoir, readout, panel, self.held_out)
         pending = rows[-windows.horizon - 1 :, : windows.targets].copy()
-        self.fitted_ = FittedForecaster(windows, reservoir, learnt.readout, learnt.state,
+        self.fitted_ = FittedStateForecaster(windows, reservoir, learnt.readout, learnt.state,
                                         learnt.position, learnt.calibration, pending)  # fmt: skip
         return self
 
@@ -231,9 +234,9 @@ class ReservoirForecaster(LearntAttributes, BaseEstimator):
             reason = f"held_out is {self.held_out:g}, or the series was too short for it"
             raise ValueError(f"interval needs held-out steps to learn from: {reason}")
         errors = fitted.calibration.residuals(self.reservoir_, windows, whole)[:, : len(values)]
-        lower, upper = intervals.bounds(errors, level)
+        lower, upper = calibration.bounds(errors, level)
         bounds = (values, values + lower, values + upper)
-        return intervals.Forecast(*(windows.like_y(bound) for bound in bounds))
+        return calibration.Forecast(*(windows.like_y(bound) for bound in bounds))
 
     def predict(self, y: Any, X: Any = None, follow: bool = False) -> np.ndarray:
         """Forecasts from every step of a series, as if each were the last one known.

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn.estimators.forecaster import intervals
-from paralesn.estimators.forecaster.intervals import Calibration
-from paralesn.estimators.forecaster.windows import Windows, as_series
+from paralesn.estimators.state_forecaster import calibration as intervals
+from paralesn.estimators.state_forecaster.calibration import Calibration
+from paralesn.estimators.state_forecaster.windows import Windows, as_series
 from paralesn.layers.state import State
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.base import Reservoir
