@@ -87,7 +87,7 @@ def smoother_grid(period: int, log: bool) -> SmootherLayer:
     entirely (gain 1), nothing is left for a season to learn.
     """
     trends = [(0.0, 0.0, 0.0), (0.05, 0.9, 0.0), (0.1, 0.97, 0.0), (0.2, 0.9, 0.0),
-              (0.0, 0.0, 0.5), (0.0, 0.0, 1.0)]  # fmt: skip
+              (0.2, 1.0, 0.0),              (0.0, 0.0, 0.5), (0.0, 0.0, 1.0)]  # fmt: skip
     rows = []
     for level in (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0):
         for gain in (0.0,) if period == 1 or level == 1 else (0.0, 0.05, 0.15, 0.3):

@@ -1,0 +1,312 @@
+"""Bank and reservoir together: weighed by errors of forecasts that neither had learnt from."""
+
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paralesn.estimators.forecaster import intermittent, spread
+from paralesn.estimators.forecaster.bank import FittedBank, fit_bank
+from paralesn.estimators.forecaster.packed_banks import PackedBanks
+from paralesn.estimators.forecaster.rolling import MOST, evidence, future_of, rolling_origins
+from paralesn.estimators.forecaster.shared_readout import (
+    Judged,
+    Reading,
+    SharedReadout,
+    fit_shared_readout,
+    held_out_from,
+)
+from paralesn.estimators.forecaster.spread import Errors, Spread
+from paralesn.persistence import register
+from paralesn.runtime import threads
+
+LEAST_ROWS = 100  # that a readout of one series must have to learn from
+_ALONE, _TOGETHER = 4.0, 1.0  # what the bank counts beforehand, with one series and with several
+_RANGES = 5.0  # a reservoir's forecast that leaves the history by so many ranges does not count
+
+
+class Learning(NamedTuple):
+    """What an ensemble learns from one series.
+
+    Attributes
+    ----------
+    y : (n,)
+        Values, NaN where one is missing.
+    seasons : tuple of int
+    others : (n, inputs)
+        Inputs known only up to now, standardised.
+    static : (static,)
+    """
+
+    y: np.ndarray
+    seasons: tuple[int, ...]
+    others: np.ndarray
+    static: np.ndarray
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class FittedEnsemble:
+    """Everything that forecasts of S series are made of.
+
+    Attributes
+    ----------
+    horizon : int
+    banks : PackedBanks
+    shared : tuple of SharedReadout
+        Of values, of logarithms, or neither.
+    of_shared : tuple of arrays
+        The series that each of these forecasts.
+    weights : (S, 1 + len(shared))
+        Of the bank and of each shared readout.
+    spread : Spread
+    """
+
+    horizon: int
+    banks: PackedBanks
+    shared: tuple[SharedReadout, ...]
+    of_shared: tuple[np.ndarray, ...]
+    weights: np.ndarray
+    spread: Spread
+
+    def forecast(self, histories: Sequence[np.ndarray], steps: int) -> np.ndarray:
+        """Forecasts (S, steps) after the histories, at whose ends the members are."""
+        values = np.stack([w * bank.forecast(y, steps) for w, bank, y in
+                           zip(self.weights[:, 0], self.banks, histories, strict=True)])  # fmt: skip
+        for k, (member, series) in enumerate(zip(self.shared, self.of_shared, strict=True), 1):
+            counted = self.weights[series, k]
+            values[series] += counted[:, None] * _where(counted, member.forecast(steps))
+        return self._sane(values, histories)
+
+    def follow(
+        self, histories: Sequence[np.ndarray], new: Sequence[np.ndarray],
+        others: Sequence[np.ndarray], origins: Sequence[np.ndarray],
+    ) -> tuple[list[np.ndarray], "FittedEnsemble"]:  # fmt: skip
+        """Forecasts (O, horizon) from steps of `new`, which follow, and the ensemble after them."""
+        forecasts, banks = [], []
+        for w, bank, y, x, o in zip(
+            self.weights[:, 0], self.banks, histories, new, origins, strict=True
+        ):
+            ahead, bank = bank.follow(x, o, self.horizon, before=y)
+            forecasts.append(w * ahead)
+            banks.append(bank)
+        shared = []
+        for k, (member, series) in enumerate(zip(self.shared, self.of_shared, strict=True), 1):
+            readings = [
+                Reading(_readable(new[i], histories[i], member.log), others[i], member.static[j])
+                for j, i in enumerate(series)
+            ]
+            ahead_of_each, member = member.follow(readings, [origins[i] for i in series], True)
+            for i, ahead in zip(series, ahead_of_each, strict=True):
+                if self.weights[i, k]:
+                    forecasts[i] += self.weights[i, k] * ahead
+            shared.append(member)
+        whole = [np.concatenate([y, x]) for y, x in zip(histories, new, strict=True)]
+        forecasts = [self._sane(f, [y] * len(f), i) for i, (f, y) in
+                     enumerate(zip(forecasts, whole, strict=True))]  # fmt: skip
+        after = replace(self, banks=PackedBanks.pack(banks), shared=tuple(shared))
+        return forecasts, after
+
+    def _sane(
+        self, values: np.ndarray, histories: Sequence[np.ndarray], of_series: int | None = None
+    ) -> np.ndarray:
+        """Forecasts of a series that never was negative are not negative either."""
+        floor = self.spread.floor if of_series is None else self.spread.floor[of_series]
+        return np.maximum(values, np.reshape(floor, (-1, 1)))
+
+    def part(self, series: Sequence[int]) -> "FittedEnsemble":
+        """The ensemble of some of the series."""
+        chosen, banks = list(series), list(self.banks)
+        shared, of_shared = [], []
+        for member, members in zip(self.shared, self.of_shared, strict=True):
+            at = [(new, int(np.flatnonzero(members == i)[0])) for new, i in enumerate(chosen)
+                  if i in members]  # fmt: skip
+            old = np.array([j for _, j in at], int)
+            state = replace(member.state, layers=tuple(h[old] for h in member.state.layers))
+            shared.append(replace(member, scale=member.scale[old], state=state,
+                                  newest=member.newest[old], static=member.static[old]))  # fmt: skip
+            of_shared.append(np.array([new for new, _ in at], int))
+        s = self.spread
+        rows = (s.scale, s.quantiles, s.multiplicative, s.floor, s.evidence)
+        return FittedEnsemble(
+            self.horizon, PackedBanks.pack([banks[i] for i in chosen]), tuple(shared),
+            tuple(of_shared), self.weights[chosen], Spread(*(row[chosen] for row in rows)),
+        )  # fmt: skip
+
+    def check(self) -> None:
+        """Check what a file said."""
+        count = len(self.banks)
+        self.banks.check()
+        self.spread.check(count, self.horizon)
+        right = self.weights.shape == (count, 1 + len(self.shared)) and (
+            np.isfinite(self.weights).all() and len(self.of_shared) == len(self.shared)
+        )
+        for member, series in zip(self.shared, self.of_shared, strict=True):
+            member.check()
+            right = right and member.horizon == self.horizon and len(member.scale) == len(series)
+            right = right and (series < count).all() and (series >= 0).all()
+        if not right:
+            raise ValueError("the members of a forecaster do not fit together")
+
+
+class _Draft(NamedTuple):
+    """A series on its way: its bank, and forecasts from the origins that it is judged by."""
+
+    bank: FittedBank
+    origins: np.ndarray
+    weights: np.ndarray
+    truth: np.ndarray
+    forecasts: np.ndarray
+
+
+def fit_ensemble(
+    series: Sequence[Learning],
+    horizon: int,
+    reservoir_for: Callable[[tuple[int, ...], int, int], Any],
+    readout: Any,
+    n_jobs: int | None = None,
+) -> FittedEnsemble:
+    """Fit bank and reservoir, and weigh them for every series.
+
+    Parameters
+    ----------
+    reservoir_for : function of seasons, length and inputs, makes a reservoir to fit
+    readout : regressor that was not fitted yet
+    """
+    judged_by = _series_of_readouts(series, horizon)
+    together = np.zeros(len(series), bool)
+    for chosen in judged_by.values():
+        together[chosen] = True
+    drafts: list[Any] = [None] * len(series)
+
+    def draft(i: int) -> None:
+        drafts[i] = _draft(series[i], horizon, bool(together[i]))
+
+    threads.for_each(draft, range(len(series)), threads.count(n_jobs))
+    members: list[Judged] = []
+    of_shared: list[np.ndarray] = []
+    for log, chosen in judged_by.items():
+        readings = [Reading(_readable(series[i].y, None, log), series[i].others, series[i].static)
+                    for i in chosen]  # fmt: skip
+        lengths = [len(reading.values) for reading in readings]
+        seasons = tuple(sorted({m for i in chosen for m in series[i].seasons}))[:4]
+        fresh = reservoir_for(seasons, int(np.median(lengths)), 1 + series[0].others.shape[1])
+        origins = [drafts[i].origins for i in chosen]
+        judged = fit_shared_readout(readings, horizon, log, fresh, deepcopy(readout), origins)
+        if judged is not None:
+            members.append(judged)
+            of_shared.append(np.array(chosen, int))
+    weights = np.zeros((len(series), 1 + len(members)))
+    errors = []
+    for i, (learning, own) in enumerate(zip(series, drafts, strict=True)):
+        ahead = [own.forecasts]
+        for judged, chosen in zip(members, of_shared, strict=True):
+            at = np.flatnonzero(chosen == i)
+            ahead.append(judged.forecasts[at[0]] if at.size else None)
+        weights[i] = _weigh(learning.y, own, ahead, horizon, len(series) > 1)
+        both = np.zeros_like(own.forecasts)
+        for w, forecasts in zip(weights[i], ahead, strict=True):
+            if w:
+                both += w * forecasts
+        errors.append(_errors(learning, own, both, horizon))
+    ensemble = FittedEnsemble(
+        horizon, PackedBanks.pack([own.bank for own in drafts]),
+        tuple(judged.member for judged in members), tuple(of_shared), weights,
+        spread.measure(errors, horizon),
+    )  # fmt: skip
+    return _without_runaways(ensemble, [learning.y for learning in series])
+
+
+def _series_of_readouts(series: Sequence[Learning], horizon: int) -> dict[bool, list[int]]:
+    """Which series a readout of values (False) and one of logarithms (True) learn from."""
+    least = LEAST_ROWS if len(series) == 1 else 4
+    long = [
+        i for i, s in enumerate(series)
+        if held_out_from(s.y.size, horizon) - horizon >= least
+        and np.isfinite(s.y).sum() > 2 and not intermittent.is_intermittent(s.y)
+    ]  # fmt: skip
+    positive = [i for i in long if np.nanmin(series[i].y) > 0]
+    return {log: chosen for log, chosen in ((False, long), (True, positive)) if chosen}
+
+
+def _draft(learning: Learning, horizon: int, is_shared: bool) -> _Draft:
+    """Fit the bank, and forecast from the origins that members are judged by."""
+    y, n = learning.y, learning.y.size
+    origins = rolling_origins(n, horizon, max(learning.seasons, default=1))
+    bank = fit_bank(y, learning.seasons, horizon, origins)
+    steps, weights = origins
+    if is_shared:  # the readout has not learnt from what follows these
+        first = held_out_from(n, horizon) - 1
+        steps = np.unique(np.linspace(first, n - 2, min(MOST, n - 1 - first)).astype(np.int64))
+        weights = np.exp(-2.0 * (n - 1 - steps) / n)
+    forecasts, _ = bank.follow(y, steps, horizon)
+    return _Draft(bank, steps, weights, future_of(y, steps, horizon), forecasts)
+
+
+def _weigh(
+    y: np.ndarray, own: _Draft, ahead: Sequence[np.ndarray | None], horizon: int, several: bool
+) -> np.ndarray:
+    """Weights of bank and shared readouts, by the errors of their forecasts from the same origins."""
+    weights = np.zeros(len(ahead))
+    if all(forecasts is None for forecasts in ahead[1:]):
+        weights[0] = 1.0
+        return weights
+    counted = np.where(np.isfinite(own.truth), own.weights[:, None], 0.0)
+    errors = np.full(len(ahead), np.inf)
+    for k, forecasts in enumerate(ahead):
+        if forecasts is not None and counted.any():
+            off = np.abs(np.nan_to_num(own.truth - forecasts, nan=0.0, posinf=1e300, neginf=1e300))
+            errors[k] = (counted * off).sum() / counted.sum()
+    present = np.isfinite(errors)
+    if not present.any() or errors[present].max() == 0:
+        weights[0] = 1.0
+        return weights
+    power = min(max(evidence(own.origins, y.size, horizon), 4.0), 25.0)
+    least = max(errors[present].min(), 1e-9 * errors[present].max())
+    weights[present] = (np.maximum(errors[present], least) / least) ** -power
+    weights[0] *= (_TOGETHER if several else _ALONE) * (present.sum() - 1) / 2
+    return np.asarray(weights / weights.sum())
+
+
+def _errors(learning: Learning, own: _Draft, forecasts: np.ndarray, horizon: int) -> Errors:
+    y = learning.y
+    is_product = own.bank.log_share > 0.6
+    floor = 0.0 if np.nanmin(y) >= 0 else -np.inf
+    seen = evidence(own.origins, y.size, horizon)
+    return Errors(forecasts, own.truth, own.weights, seen, is_product, floor)
+
+
+def _without_runaways(ensemble: FittedEnsemble, histories: Sequence[np.ndarray]) -> FittedEnsemble:
+    """Leave out readouts whose forecast leaves the history by more than five ranges of it."""
+    weights = ensemble.weights.copy()
+    for k, (member, series) in enumerate(zip(ensemble.shared, ensemble.of_shared, strict=True), 1):
+        ahead = member.forecast(ensemble.horizon)
+        for j, i in enumerate(series):
+            y = histories[i][np.isfinite(histories[i])]
+            reach = _RANGES * (np.ptp(y) or 1.0)
+            if not (np.abs(ahead[j] - np.median(y)) <= reach).all():
+                weights[i, k] = 0.0
+    total = weights.sum(axis=1)
+    weights[total == 0, 0] = 1.0
+    return replace(ensemble, weights=weights / weights.sum(axis=1, keepdims=True))
+
+
+def _readable(y: np.ndarray, before: np.ndarray | None, log: bool) -> np.ndarray:
+    """Values or logarithms with missing ones interpolated; after `before`, from its last value."""
+    if log:
+        y = np.log(np.where(y > 0, y, np.nan))
+    if np.isfinite(y).all():
+        return y
+    seen, at = y[np.isfinite(y)], np.flatnonzero(np.isfinite(y))
+    if before is not None:
+        known = before[np.isfinite(before) & ((before > 0) | (not log))]
+        last = (np.log(known[-1]) if log else known[-1]) if known.size else 0.0
+        seen, at = np.concatenate([[last], seen]), np.concatenate([[-1], at])
+    return np.interp(np.arange(y.size), at, seen)
+
+
+def _where(counted: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Values of series that count; others may be anything."""
+    return np.where(counted[:, None] > 0, values, 0.0)

@@ -1,0 +1,76 @@
+"""Banks of many series, laid end to end so that a file holds a few arrays and not thousands."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from paralesn.estimators.forecaster.bank import FittedBank
+from paralesn.layers.smoothers import SmootherLayer, smoother_grid
+from paralesn.persistence import register
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class PackedBanks:
+    """The parts of S `FittedBank`, end to end; `sizes` (S, 3) are their numbers of members."""
+
+    layer: SmootherLayer
+    weights: np.ndarray
+    state: np.ndarray
+    periods: np.ndarray
+    naive_weights: np.ndarray
+    flat_weights: np.ndarray
+    sizes: np.ndarray
+    counts: np.ndarray
+
+    @classmethod
+    def pack(cls, banks: Sequence[FittedBank]) -> "PackedBanks":
+        """Lay banks end to end."""
+        layer = smoother_grid(1, False).part(np.zeros(0, int))
+        if banks:
+            names = list(SmootherLayer.__dataclass_fields__)
+            columns = [np.concatenate([getattr(b.layer, n) for b in banks]) for n in names]
+            layer = SmootherLayer(*columns)
+        state = np.zeros((layer.rows, layer.size))
+        first = 0
+        for bank in banks:
+            rows, size = bank.state.shape
+            state[:rows, first : first + size] = bank.state
+            first += size
+        joined = (np.concatenate([getattr(b, name) for b in banks]) if banks else np.zeros(0)
+                  for name in ("periods", "naive_weights", "flat_weights"))  # fmt: skip
+        weights = np.concatenate([b.weights for b in banks]) if banks else np.zeros(0)
+        sizes = [(b.layer.size, b.periods.size, b.flat_weights.size) for b in banks]
+        return cls(
+            layer, weights, state, *joined, np.array(sizes, np.int64).reshape(-1, 3),
+            np.array([b.count for b in banks], np.int64),
+        )  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __iter__(self) -> Iterator[FittedBank]:
+        ends = np.cumsum(self.sizes, axis=0)
+        for i, count in enumerate(self.counts.tolist()):
+            (a, p, f), (b, q, g) = (ends[i] - self.sizes[i]).tolist(), ends[i].tolist()
+            layer = self.layer.part(np.arange(a, b))
+            yield FittedBank(
+                layer, self.weights[a:b], self.state[: layer.rows, a:b], self.periods[p:q],
+                self.naive_weights[p:q], self.flat_weights[f:g], count,
+            )  # fmt: skip
+
+    def check(self) -> None:
+        """Check what a file said."""
+        shape = (self.layer.rows, self.layer.size)
+        total = self.sizes.sum(axis=0).tolist() if self.sizes.ndim == 2 else []
+        sizes = [self.weights.size, self.periods.size, self.flat_weights.size]
+        right = (
+            self.state.shape == shape and total == sizes and self.sizes.shape == (len(self), 3)
+            and self.layer.size == sizes[0] and self.naive_weights.size == sizes[1]
+            and self.counts.min(initial=0) >= 0 and self.sizes.min(initial=0) >= 0
+        )  # fmt: skip
+        if not right:
+            raise ValueError("the banks of smoothers do not fit together")
+        for bank in self:
+            bank.check()

@@ -1,0 +1,142 @@
+"""Intervals: how far forecasts from rolling origins were off, step by step."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from paralesn.persistence import register
+
+_SHARES = np.concatenate([np.linspace(0, 0.9, 46), np.linspace(0.905, 1.0, 20)])  # of quantiles
+_CAUTION = 1.0  # intervals widen by 1 + 1 / (horizons that the origins cover)
+_SMOOTHING = np.array([1.0, 2.0, 3.0, 2.0, 1.0]) / 9.0
+LITTLE_EVIDENCE = 2.0  # horizons covered, below which intervals rest on little
+
+
+class Forecast(NamedTuple):
+    """A forecast and the interval around it, each (steps,) or (steps, targets)."""
+
+    values: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """What intervals around the forecasts of S series are made of.
+
+    Errors at step k, in units of their mean absolute size at that step, are taken to have the same
+    distribution at every step. It is symmetric, in logarithms for a series whose forecasts mostly
+    come from logarithms. Intervals are wider where few horizons were seen.
+
+    Attributes
+    ----------
+    scale : (S, horizon)
+        Mean absolute error at every step, growing with it.
+    quantiles : (S, 66)
+        Of absolute errors in units of `scale`.
+    multiplicative : (S,) bool
+        Whether errors are those of logarithms.
+    floor : (S,)
+        What no value lies below: 0 for a series that never was negative, else minus infinity.
+    evidence : (S,)
+        Horizons that the origins cover.
+    """
+
+    scale: np.ndarray
+    quantiles: np.ndarray
+    multiplicative: np.ndarray
+    floor: np.ndarray
+    evidence: np.ndarray
+
+    def bounds(self, values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper bounds (S, steps) of forecasts, to hold a share `level`."""
+        steps = values.shape[1]
+        scale = extended(self.scale, steps)
+        caution = 1 + _CAUTION / self.evidence
+        size = np.array([np.interp(level, _SHARES, row) for row in self.quantiles]) * caution
+        reach = size[:, None] * scale
+        is_product = self.multiplicative[:, None]
+        with np.errstate(over="ignore"):
+            grown = np.where(is_product, np.exp(np.minimum(reach, 700.0)), 1.0)
+            lower = np.where(is_product, values / grown, values - reach)
+            upper = np.where(is_product, values * grown, values + reach)
+        return np.maximum(lower, np.minimum(self.floor[:, None], values)), upper
+
+    def check(self, count: int, horizon: int) -> None:
+        """Check what a file said."""
+        right = (
+            self.scale.shape == (count, horizon) and self.quantiles.shape == (count, _SHARES.size)
+            and self.multiplicative.shape == self.floor.shape == self.evidence.shape == (count,)
+            and np.isfinite(self.scale).all() and np.isfinite(self.quantiles).all()
+            and self.scale.min(initial=0) >= 0 and self.evidence.min(initial=1) > 0
+        )  # fmt: skip
+        if not right:
+            raise ValueError("the intervals of a forecaster do not fit together")
+
+
+def extended(scale: np.ndarray, steps: int) -> np.ndarray:
+    """Scales (S, steps): those beyond the horizon grow with the square root of the step."""
+    horizon = scale.shape[1]
+    if steps <= horizon:
+        return scale[:, :steps]
+    growth = np.sqrt(np.arange(horizon + 1, steps + 1) / horizon)
+    return np.hstack([scale, scale[:, -1:] * growth])
+
+
+class Errors(NamedTuple):
+    """Forecasts (O, horizon) of one series, what came, and what each origin counts."""
+
+    forecasts: np.ndarray
+    truth: np.ndarray
+    weights: np.ndarray
+    evidence: float
+    is_product: bool
+    floor: float
+
+
+def measure(every: list[Errors], horizon: int) -> Spread:
+    """Make intervals of the errors of every series."""
+    rows = [_of_series(errors, horizon) for errors in every]
+    return Spread(
+        np.array([row[0] for row in rows]).reshape(-1, horizon),
+        np.array([row[1] for row in rows]).reshape(-1, _SHARES.size),
+        np.array([row[2] for row in rows], bool),
+        np.array([errors.floor for errors in every], float),
+        np.array([max(errors.evidence, 0.25) for errors in every], float),
+    )
+
+
+def _of_series(errors: Errors, horizon: int) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Scale by step, quantiles, and whether errors are those of logarithms."""
+    f, y = errors.forecasts, errors.truth
+    is_product = errors.is_product and bool((f > 0).all() and (y[np.isfinite(y)] > 0).all())
+    off = np.abs(np.log(y) - np.log(f) if is_product else y - f)
+    counted = np.where(np.isfinite(off), errors.weights[:, None], 0.0)
+    off = np.where(counted > 0, np.nan_to_num(off), 0.0)
+    scale = _growing(off, counted)
+    units = (off / np.where(scale > 0, scale, 1.0))[counted > 0]
+    weights = counted[counted > 0]
+    if not units.size:
+        return np.zeros(horizon), np.zeros(_SHARES.size), is_product
+    order = np.argsort(units, kind="stable")
+    below = np.cumsum(weights[order])
+    at = (below - 0.5 * weights[order]) / below[-1]
+    return scale, np.interp(_SHARES, at, units[order]), is_product
+
+
+def _growing(off: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """Mean absolute error (horizon,) by step: smoothed, never falling, continued where unseen."""
+    horizon, total = off.shape[1], counted.sum(axis=0)
+    seen = np.flatnonzero(total > 0)
+    if not seen.size:
+        return np.zeros(horizon)
+    means = (off * counted).sum(axis=0)[seen] / total[seen]
+    steps = np.arange(horizon)
+    scale = np.interp(steps, seen, means)
+    last = int(seen[-1])
+    scale[last + 1 :] = scale[last] * np.sqrt((steps[last + 1 :] + 1) / (last + 1))
+    if horizon > 4:
+        scale = np.convolve(np.pad(scale, 2, mode="edge"), _SMOOTHING, "valid")
+    return np.maximum.accumulate(scale)
