@@ -13,7 +13,7 @@ import numpy as np
 
 from paralesn.files import DamagedFileError, opened, plain_name
 from paralesn.tables.cleaning import check_choice
-from paralesn.tables.clock import read_times
+from paralesn.tables.time_column import read_times
 from paralesn.tables.formats import Cases, SeriesArrays, parse_ts, parse_tsv, stacked
 from paralesn.tables.reader import Table, TableError, check_columns, column_names, read_table
 
@@ -86,7 +86,7 @@ def _read_long(path: Path, columns: CaseColumns) -> LabelledCases:
     label = [columns.label] if columns.label in names else []
     table = read_table(path, [columns.case, columns.time, *columns.values, *label])
     values = np.column_stack([table.numbers(name) for name in columns.values])
-    times = read_times(table, columns.time)
+    times = read_times(table, columns.time).values
     cases, first_rows, codes = _codes(table, columns.case)
     order = np.lexsort((times, codes))
     times, sorted_codes = times[order], codes[order]

@@ -1,0 +1,310 @@
+"""Dates in text: which notation a column has, and its times.
+
+A notation must fit all of a column. Where day and month can be told apart by no value, the order
+that makes times follow each other decides, and where both do, that is an error.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import date
+from typing import NamedTuple
+
+import numpy as np
+
+from paralesn.tables.clock import clock_of, format_times
+from paralesn.tables.months import MONTH, month_number
+from paralesn.tables.zones import ENDS_WITH_ZONE, ZONE, offset_minutes
+
+_CLOCK = (
+    r"(?:(?:T|,? +)(?P<H>\d{1,2})(?::(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<f>\d{1,9}))?)?|(?= ?[AaPp]))"
+    rf"(?: ?(?P<p>[AaPp])\.?[Mm]\.?)?(?P<z> ?{ZONE})?)?"
+)
+_YEAR = r"(?P<y>\d{4}|'?\d{2})"
+_WEEKDAY = r"(?:(?:[Mm]on|[Tt]ue|[Ww]ed|[Tt]hu|[Ff]ri|[Ss]at|[Ss]un)[a-z]*\.?,? +)?"
+
+# Names by which notations are recorded, with what they look like.
+_PATTERNS: dict[str, tuple[str, ...]] = {
+    "ISO": (rf"(?P<y>\d{{4}})-(?P<m>\d{{1,2}})(?:-(?P<d>\d{{1,2}}){_CLOCK})?",),
+    "year first": (
+        rf"(?P<y>\d{{4}})(?P<s>[/. ])(?P<m>\d{{1,2}})(?P=s)(?P<d>\d{{1,2}}){_CLOCK}",
+        rf"(?P<y>\d{{4}})(?P<m>\d{{2}})(?P<d>\d{{2}}){_CLOCK}",
+    ),
+    "months": (
+        r"(?P<y>\d{4})[/.Mm:](?P<m>\d{1,2})",
+        r"(?P<m>\d{1,2})[-/.](?P<y>\d{4})",
+    ),
+    "quarters": (
+        r"(?P<y>\d{4})[-:./]? ?[Qq](?P<q>[1-4])",
+        rf"[Qq](?P<q>[1-4])[-:./]? ?{_YEAR}",
+    ),
+    "weeks": (r"(?P<y>\d{4})-? ?[Ww](?P<w>\d{1,2})(?:-(?P<k>[1-7]))?",),
+    "month names": (
+        rf"(?P<b>{MONTH})\.?[-/ ,]*{_YEAR}",
+        rf"(?P<y>\d{{4}})[-/ ]?(?P<b>{MONTH})\.?",
+        rf"{_WEEKDAY}(?P<d>\d{{1,2}})(?:st|nd|rd|th|\.)?[-/ ]*(?P<b>{MONTH})[-/ .,]*{_YEAR}{_CLOCK}",
+        rf"{_WEEKDAY}(?P<b>{MONTH})\.?[- ]*(?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? +{_YEAR}{_CLOCK}",
+        rf"(?P<y>\d{{4}})[-/ ](?P<b>{MONTH})[-/ ](?P<d>\d{{1,2}}){_CLOCK}",
+    ),
+    "years": (r"(?P<y>\d{4})",),
+    "day first": (rf"(?P<d>\d{{1,2}})(?P<s>[-/.])(?P<m>\d{{1,2}})(?P=s){_YEAR}{_CLOCK}",),
+    "month first": (rf"(?P<m>\d{{1,2}})(?P<s>[-/.])(?P<d>\d{{1,2}})(?P=s){_YEAR}{_CLOCK}",),
+}  # fmt: skip
+_COMPILED = {name: [re.compile(p) for p in patterns] for name, patterns in _PATTERNS.items()}
+_NUMERIC_DATES = ("day first", "month first")
+TEXT_NOTATIONS = tuple(_PATTERNS)
+EXAMPLES = "2012-01-31, 31.01.2012, 01/31/2012, Jan-49, 1960Q1, 2012-W05"
+
+
+class AmbiguousDateError(ValueError):
+    """Dates of which day and month cannot be told apart; `readings` by format of strptime."""
+
+    def __init__(self, text: str, readings: dict[str, str]) -> None:
+        super().__init__(text)
+        self.text, self.readings = text, readings
+
+
+class Dates(NamedTuple):
+    """Dates read from text.
+
+    Attributes
+    ----------
+    times : array (rows,) of datetime64[ns]
+        In UTC where zones are given; NaT where the text is no date of the notation.
+    notation : str
+    notes : list of str
+    """
+
+    times: np.ndarray
+    notation: str
+    notes: list[str]
+
+
+def notation_of(texts: Sequence[str]) -> str | None:
+    """The first notation that fits nine of ten texts; None where none does.
+
+    Examples
+    --------
+    >>> from paralesn.tables.dates import notation_of
+    >>> notation_of(["1960Q1", "1960Q2"]), notation_of(["Jan-49"]), notation_of(["north"])
+    ('quarters', 'month names', None)
+    """
+    texts = texts[:200]
+    for name in _COMPILED:
+        if sum(_match(text, name) is not None for text in texts) >= 0.9 * len(texts) > 0:
+            return name
+    return None
+
+
+def parse_dates(texts: Sequence[str], notation: str | None = None) -> Dates | None:
+    """Read dates in the order of the file; None where no notation fits.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    notation : str, optional
+        One of `TEXT_NOTATIONS`. Default: the one that fits.
+
+    Examples
+    --------
+    >>> from paralesn.tables.dates import parse_dates
+    >>> dates = parse_dates(["Dec-99", "Jan-00"])
+    >>> dates.times.astype("M8[D]").tolist()
+    [datetime.date(1999, 12, 1), datetime.date(2000, 1, 1)]
+    >>> dates.notes
+    ['years of two digits are read as 1999 to 2000']
+    """
+    is_given = notation is not None
+    notation = notation or notation_of(texts)
+    if notation is None:
+        return None
+    if notation == "ISO" and (dates := _parse_iso(texts)) is not None:
+        return dates
+    if notation not in _NUMERIC_DATES or is_given:
+        return _parse(texts, notation)
+    return _day_or_month_first(texts)
+
+
+def _parse_iso(texts: Sequence[str]) -> Dates | None:
+    """Read ISO dates with pandas, which is fast; None where it cannot read all, or zones vary."""
+    import pandas as pd
+
+    times = pd.to_datetime(pd.Series(texts), format="ISO8601", utc=True, errors="coerce")
+    if times.isna().any():
+        return None
+    zones = {match[1] if (match := ENDS_WITH_ZONE.search(text)) else "" for text in texts}
+    if "" in zones and len(zones) > 1:
+        return None
+    values = times.dt.tz_localize(None).to_numpy().astype("M8[ns]")
+    return Dates(values, "ISO", _zone_notes(zones - {""}))
+
+
+def _match(text: str, notation: str) -> re.Match[str] | None:
+    """The match of the first pattern of a notation that a text has."""
+    for pattern in _COMPILED[notation]:
+        match = pattern.fullmatch(text)
+        if match and ("b" not in pattern.groupindex or month_number(match["b"])):
+            return match
+    return None
+
+
+def _day_or_month_first(texts: Sequence[str]) -> Dates:
+    """Decide on the order of day and month by the data."""
+    both = [_parse(texts, notation) for notation in _NUMERIC_DATES]
+    unread = [int(np.isnat(dates.times).sum()) for dates in both]
+    if unread[0] != unread[1]:
+        chosen = both[int(unread[1] < unread[0])]
+        return chosen._replace(notes=[*chosen.notes, f"dates are read with the {chosen.notation}"])
+    if (both[0].times == both[1].times).all():
+        return both[0]
+    orders = [_order(dates.times) for dates in both]
+    better = [all(a >= b for a, b in zip(one, other, strict=True))
+              for one, other in (orders, orders[::-1])]  # fmt: skip
+    example = int(np.flatnonzero(both[0].times != both[1].times)[0])
+    readings = [format_times(dates.times[example : example + 1])[0] for dates in both]
+    said = f"dates are read with the {{}}: {texts[example]!r} is {{}}, as rows then follow each other"
+    if better[0] != better[1]:
+        index = better.index(True)
+        notes = [*both[index].notes, said.format(both[index].notation, readings[index])]
+        return both[index]._replace(notes=notes)
+    if "." in texts[example].split(" ")[0]:  # with points, nobody writes the month first
+        note = f"dates are read with the day first: {texts[example]!r} is {readings[0]}"
+        return both[0]._replace(notes=[*both[0].notes, note])
+    formats = [_strptime(texts[example], notation) for notation in _NUMERIC_DATES]
+    raise AmbiguousDateError(texts[example], dict(zip(formats, readings, strict=True)))
+
+
+def _order(times: np.ndarray) -> tuple[bool, bool]:
+    """Whether times run one way in the file, and whether they are regular once sorted."""
+    differences = np.diff(times.astype(np.int64))
+    is_one_way = bool((differences >= 0).all() or (differences <= 0).all())
+    distinct = np.unique(times)
+    clock = clock_of(distinct)
+    is_regular = clock.kind != "irregular" and bool((clock.steps(distinct) == 1).all())
+    return is_one_way, is_regular
+
+
+def _strptime(text: str, notation: str) -> str:
+    """The format of strptime of a date of numbers."""
+    match = _match(text, notation)
+    assert match is not None
+    year = "%Y" if len(match["y"]) == 4 else "%y"
+    parts = ["%d", "%m"] if notation == "day first" else ["%m", "%d"]
+    clock = ""
+    if match["H"]:
+        clock = " %I" if match["p"] else " %H"
+        clock += (":%M" if match["M"] else "") + (":%S" if match["S"] else "")
+        clock += " %p" if match["p"] else ""
+    return match["s"].join([*parts, year]) + clock
+
+
+# -- parts of dates --------------------------------------------------------------------------------
+
+
+def _parse(texts: Sequence[str], notation: str) -> Dates:
+    """Read texts in a notation; NaT where they do not have it."""
+    codes: dict[str, int] = {}
+    rows = np.array([codes.setdefault(text.strip(), len(codes)) for text in texts])
+    matches = [_match(text, notation) for text in codes]
+    is_read = np.array([match is not None for match in matches])
+    parts = [{} if match is None else match.groupdict() for match in matches]
+    notes: list[str] = []
+    years = np.array([int((part.get("y") or "0").lstrip("'")) for part in parts])
+    is_short = np.array([len((part.get("y") or "0000").lstrip("'")) == 2 for part in parts])
+    if is_short.any():
+        in_order = rows[is_short[rows]]
+        full = _with_century(years[in_order])
+        if full is None:
+            is_read &= ~is_short
+        else:
+            years[in_order] = full
+            notes.append(
+                f"years of two digits are read as {years[is_short].min()} to "
+                f"{years[is_short].max()}"
+            )
+    days = _days(parts, years, notation)
+    times = days.astype("M8[ns]") + _time_of_day(parts, notes)
+    is_read &= (years > 1677) & (years < 2262)  # what nanoseconds can hold
+    zoned = {bool(part.get("z")) for part, read in zip(parts, is_read, strict=True) if read}
+    if zoned == {True, False}:  # times without a zone cannot be placed among the others
+        is_read &= np.array([bool(part.get("z")) for part in parts])
+    times[~is_read] = np.datetime64("NaT")
+    return Dates(times[rows], notation, notes)
+
+
+def _days(parts: list[dict[str, str | None]], years: np.ndarray, notation: str) -> np.ndarray:
+    """Days of dates, NaT where there is no such day."""
+
+    def number(key: str, default: int) -> np.ndarray:
+        return np.array([int(part.get(key) or default) for part in parts])
+
+    if notation == "weeks":
+        # The first week of a year has its 4th of January; 1970 began on a Thursday.
+        fourth = (years - 1970).astype("M8[Y]").astype("M8[D]") + 3
+        monday = fourth - (fourth.astype(np.int64) + 3) % 7
+        weeks = number("w", 1)
+        days = monday + 7 * (weeks - 1) + number("k", 1) - 1
+        days[(weeks < 1) | (weeks > 53)] = np.datetime64("NaT")
+        return days
+    months = number("m", 1)
+    for k, part in enumerate(parts):
+        if part.get("q"):
+            months[k] = 3 * int(part["q"] or 1) - 2
+        elif part.get("b"):
+            months[k] = month_number(part["b"] or "")
+    day = number("d", 1)
+    starts = ((years - 1970) * 12 + months - 1).astype("M8[M]")
+    days = starts.astype("M8[D]") + (day - 1)
+    is_wrong = (months < 1) | (months > 12) | (day < 1) | (days.astype("M8[M]") != starts)
+    days[is_wrong] = np.datetime64("NaT")
+    return days
+
+
+def _time_of_day(parts: list[dict[str, str | None]], notes: list[str]) -> np.ndarray:
+    """Nanoseconds since midnight, in UTC where a zone is given; NaT for no time of day."""
+    nanoseconds = np.zeros(len(parts), "m8[ns]")
+    zones = set()
+    for k, part in enumerate(parts):
+        if not part.get("H"):
+            continue
+        hour, minute, second = (int(part.get(key) or 0) for key in "HMS")
+        if part["p"]:
+            if not 1 <= hour <= 12:
+                hour = 99
+            hour = hour % 12 + (12 if part["p"] in "pP" else 0) if hour < 99 else hour
+        if hour > 24 or minute > 59 or second > 59 or (hour == 24 and minute + second > 0):
+            nanoseconds[k] = np.timedelta64("NaT")
+            continue
+        zone = (part["z"] or "").strip()
+        offset = offset_minutes(zone) if zone else 0
+        if zone:
+            zones.add(zone)
+        fraction = int((part["f"] or "0").ljust(9, "0"))
+        total = (hour * 60 + minute - offset) * 60 + second
+        nanoseconds[k] = np.timedelta64(total * 10**9 + fraction, "ns")
+    notes += _zone_notes(zones)
+    return nanoseconds
+
+
+def _zone_notes(zones: set[str]) -> list[str]:
+    """That times were converted to UTC, where they were given in other zones."""
+    if not zones - {"Z", "UTC", "GMT", "+00:00", "+0000", "+00"}:
+        return []
+    return [f"times have a zone ({', '.join(sorted(zones)[:3])}): converted to UTC"]
+
+
+def _with_century(years: np.ndarray) -> np.ndarray | None:
+    """Years of two digits, in the order of the file, as years that follow each other.
+
+    A step of more than 50 years is one across a turn of the century, and the latest century in
+    which the years are not to come is taken. None where they span more than a century.
+    """
+    steps = np.diff(years)
+    turns = np.where(steps < -50, 100, 0) - np.where(steps > 50, 100, 0)
+    unrolled = years + np.r_[0, turns.cumsum()]
+    if unrolled.max() - unrolled.min() >= 100:
+        return None
+    now = date.today().year
+    century = 2100
+    while unrolled.min() + century > now + 1 or unrolled.max() + century > now + 10:
+        century -= 100
+    return unrolled + century
