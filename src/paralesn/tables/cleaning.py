@@ -95,17 +95,17 @@ def _rule_for_repeated(
     first = repeated[0] if is_same.all() else repeated[~is_same][0]
     when = format_times(times[first : first + 1])[0]
     where = f"the first {when}, {table.location(int(order[first]))}"
+    hint = suggest_by(table, times, order, used)
     if not is_same.all() and cleaning.duplicates == "error":
         raise TableError(
             f"times that come again with other values: {int((~is_same).sum())}, {where}; "
-            f"`duplicates` first, last or mean says which to take"
-            f"{suggest_by(table, times, order, used)}",
+            f"`duplicates` first, last or mean says which to take{hint}",
             parameter="duplicates",
         )
     rule = "first" if is_same.all() else cleaning.duplicates
     action = "identical rows dropped" if is_same.all() else f"the {rule} taken"
     again = f"{counted(repeated.size, 'row')} with a time that was there already"
-    notes.append(Note("duplicates", f"{again}: {action}, {where}"))
+    notes.append(Note("duplicates", f"{again}: {action}, {where}{hint}"))
     return rule
 
 

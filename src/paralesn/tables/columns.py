@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from paralesn.tables.cleaning import (
-    Cleaning, Rows, fill_gaps, fill_missing, sort_by_time, split_future,
+    Cleaning,
+    Rows,
+    fill_gaps,
+    fill_missing,
+    sort_by_time,
+    split_future,
 )  # fmt: skip
 from paralesn.tables.clock import Clock, clock_of
 from paralesn.tables.daylight import standard_time
 from paralesn.tables.errors import TableError
 from paralesn.tables.notes import listed
-from paralesn.tables.reader import Table, TableFile, check_columns, read_table
+from paralesn.tables.reader import Table, check_columns, read_table
 from paralesn.tables.reading import Reading
+from paralesn.tables.table_file import TableFile
 from paralesn.tables.time_column import Times, find_time_column, read_times
 
 if TYPE_CHECKING:
@@ -110,9 +116,11 @@ def read_columns(
     notes += times.notes if times else []
     names = (*targets, *exog)
     values = np.column_stack([table.numbers(name) for name in names])
+    decimal, thousands = _number_format(table, names)
     as_read = replace(
         file.as_read(), time=time, time_format=times.format if times else None,
-        targets=tuple(targets), exog=tuple(exog), by=tuple(by), **_number_format(table, names),
+        targets=tuple(targets), exog=tuple(exog), by=tuple(by), decimal=decimal,
+        thousands=thousands,
     )  # fmt: skip
     columns = Columns(table, as_read, values, times, notes)
     notes += table.number_notes()
@@ -122,16 +130,16 @@ def read_columns(
     return columns
 
 
-def _number_format(table: Table, names: Sequence[str]) -> dict[str, str | None]:
-    """The notation of numbers that all columns have in common."""
+def _number_format(table: Table, names: Sequence[str]) -> tuple[str | None, str | None]:
+    """The separators of decimals and thousands that all columns have in common."""
     formats = [table.formats[name] for name in names if name in table.formats]
     decimals = {format.decimal for format in formats}
     thousands = {format.thousands for format in formats if format.thousands}
     asked = table.file.reading
-    return {
-        "decimal": asked.decimal or (decimals.pop() if len(decimals) == 1 else None),
-        "thousands": asked.thousands or (thousands.pop() if len(thousands) == 1 else None),
-    }
+    return (
+        asked.decimal or (decimals.pop() if len(decimals) == 1 else None),
+        asked.thousands or (thousands.pop() if len(thousands) == 1 else None),
+    )
 
 
 def _check_roles(

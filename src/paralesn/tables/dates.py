@@ -6,17 +6,18 @@ that makes times follow each other decides, and where both do, that is an error.
 
 import re
 from collections.abc import Sequence
-from datetime import date
 from typing import NamedTuple
 
 import numpy as np
 
 from paralesn.tables.clock import clock_of, format_times
+from paralesn.tables.date_parts import days_of, time_of_day, with_century, zone_notes
 from paralesn.tables.months import MONTH, month_number
-from paralesn.tables.zones import ENDS_WITH_ZONE, ZONE, offset_minutes
+from paralesn.tables.zones import ENDS_WITH_ZONE, ZONE
 
 _CLOCK = (
-    r"(?:(?:T|,? +)(?P<H>\d{1,2})(?::(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<f>\d{1,9}))?)?|(?= ?[AaPp]))"
+    r"(?:(?:T|,? +)(?P<H>\d{1,2})"
+    r"(?::(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<f>\d{1,9}))?)?|(?= ?[AaPp]))"
     rf"(?: ?(?P<p>[AaPp])\.?[Mm]\.?)?(?P<z> ?{ZONE})?)?"
 )
 _YEAR = r"(?P<y>\d{4}|'?\d{2})"
@@ -41,7 +42,8 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
     "month names": (
         rf"(?P<b>{MONTH})\.?[-/ ,]*{_YEAR}",
         rf"(?P<y>\d{{4}})[-/ ]?(?P<b>{MONTH})\.?",
-        rf"{_WEEKDAY}(?P<d>\d{{1,2}})(?:st|nd|rd|th|\.)?[-/ ]*(?P<b>{MONTH})[-/ .,]*{_YEAR}{_CLOCK}",
+        rf"{_WEEKDAY}(?P<d>\d{{1,2}})(?:st|nd|rd|th|\.)?[-/ ]*(?P<b>{MONTH})[-/ .,]*"
+        rf"{_YEAR}{_CLOCK}",
         rf"{_WEEKDAY}(?P<b>{MONTH})\.?[- ]*(?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? +{_YEAR}{_CLOCK}",
         rf"(?P<y>\d{{4}})[-/ ](?P<b>{MONTH})[-/ ](?P<d>\d{{1,2}}){_CLOCK}",
     ),
@@ -135,7 +137,7 @@ def _parse_iso(texts: Sequence[str]) -> Dates | None:
     if "" in zones and len(zones) > 1:
         return None
     values = times.dt.tz_localize(None).to_numpy().astype("M8[ns]")
-    return Dates(values, "ISO", _zone_notes(zones - {""}))
+    return Dates(values, "ISO", zone_notes(zones - {""}))
 
 
 def _match(text: str, notation: str) -> re.Match[str] | None:
@@ -161,7 +163,9 @@ def _day_or_month_first(texts: Sequence[str]) -> Dates:
               for one, other in (orders, orders[::-1])]  # fmt: skip
     example = int(np.flatnonzero(both[0].times != both[1].times)[0])
     readings = [format_times(dates.times[example : example + 1])[0] for dates in both]
-    said = f"dates are read with the {{}}: {texts[example]!r} is {{}}, as rows then follow each other"
+    said = (
+        f"dates are read with the {{}}: {texts[example]!r} is {{}}, as rows then follow each other"
+    )
     if better[0] != better[1]:
         index = better.index(True)
         notes = [*both[index].notes, said.format(both[index].notation, readings[index])]
@@ -197,9 +201,6 @@ def _strptime(text: str, notation: str) -> str:
     return match["s"].join([*parts, year]) + clock
 
 
-# -- parts of dates --------------------------------------------------------------------------------
-
-
 def _parse(texts: Sequence[str], notation: str) -> Dates:
     """Read texts in a notation; NaT where they do not have it."""
     codes: dict[str, int] = {}
@@ -212,7 +213,7 @@ def _parse(texts: Sequence[str], notation: str) -> Dates:
     is_short = np.array([len((part.get("y") or "0000").lstrip("'")) == 2 for part in parts])
     if is_short.any():
         in_order = rows[is_short[rows]]
-        full = _with_century(years[in_order])
+        full = with_century(years[in_order])
         if full is None:
             is_read &= ~is_short
         else:
@@ -221,90 +222,11 @@ def _parse(texts: Sequence[str], notation: str) -> Dates:
                 f"years of two digits are read as {years[is_short].min()} to "
                 f"{years[is_short].max()}"
             )
-    days = _days(parts, years, notation)
-    times = days.astype("M8[ns]") + _time_of_day(parts, notes)
+    days = days_of(parts, years, notation)
+    times = days.astype("M8[ns]") + time_of_day(parts, notes)
     is_read &= (years > 1677) & (years < 2262)  # what nanoseconds can hold
     zoned = {bool(part.get("z")) for part, read in zip(parts, is_read, strict=True) if read}
     if zoned == {True, False}:  # times without a zone cannot be placed among the others
         is_read &= np.array([bool(part.get("z")) for part in parts])
     times[~is_read] = np.datetime64("NaT")
     return Dates(times[rows], notation, notes)
-
-
-def _days(parts: list[dict[str, str | None]], years: np.ndarray, notation: str) -> np.ndarray:
-    """Days of dates, NaT where there is no such day."""
-
-    def number(key: str, default: int) -> np.ndarray:
-        return np.array([int(part.get(key) or default) for part in parts])
-
-    if notation == "weeks":
-        # The first week of a year has its 4th of January; 1970 began on a Thursday.
-        fourth = (years - 1970).astype("M8[Y]").astype("M8[D]") + 3
-        monday = fourth - (fourth.astype(np.int64) + 3) % 7
-        weeks = number("w", 1)
-        days = monday + 7 * (weeks - 1) + number("k", 1) - 1
-        days[(weeks < 1) | (weeks > 53)] = np.datetime64("NaT")
-        return days
-    months = number("m", 1)
-    for k, part in enumerate(parts):
-        if part.get("q"):
-            months[k] = 3 * int(part["q"] or 1) - 2
-        elif part.get("b"):
-            months[k] = month_number(part["b"] or "")
-    day = number("d", 1)
-    starts = ((years - 1970) * 12 + months - 1).astype("M8[M]")
-    days = starts.astype("M8[D]") + (day - 1)
-    is_wrong = (months < 1) | (months > 12) | (day < 1) | (days.astype("M8[M]") != starts)
-    days[is_wrong] = np.datetime64("NaT")
-    return days
-
-
-def _time_of_day(parts: list[dict[str, str | None]], notes: list[str]) -> np.ndarray:
-    """Nanoseconds since midnight, in UTC where a zone is given; NaT for no time of day."""
-    nanoseconds = np.zeros(len(parts), "m8[ns]")
-    zones = set()
-    for k, part in enumerate(parts):
-        if not part.get("H"):
-            continue
-        hour, minute, second = (int(part.get(key) or 0) for key in "HMS")
-        if part["p"]:
-            if not 1 <= hour <= 12:
-                hour = 99
-            hour = hour % 12 + (12 if part["p"] in "pP" else 0) if hour < 99 else hour
-        if hour > 24 or minute > 59 or second > 59 or (hour == 24 and minute + second > 0):
-            nanoseconds[k] = np.timedelta64("NaT")
-            continue
-        zone = (part["z"] or "").strip()
-        offset = offset_minutes(zone) if zone else 0
-        if zone:
-            zones.add(zone)
-        fraction = int((part["f"] or "0").ljust(9, "0"))
-        total = (hour * 60 + minute - offset) * 60 + second
-        nanoseconds[k] = np.timedelta64(total * 10**9 + fraction, "ns")
-    notes += _zone_notes(zones)
-    return nanoseconds
-
-
-def _zone_notes(zones: set[str]) -> list[str]:
-    """That times were converted to UTC, where they were given in other zones."""
-    if not zones - {"Z", "UTC", "GMT", "+00:00", "+0000", "+00"}:
-        return []
-    return [f"times have a zone ({', '.join(sorted(zones)[:3])}): converted to UTC"]
-
-
-def _with_century(years: np.ndarray) -> np.ndarray | None:
-    """Years of two digits, in the order of the file, as years that follow each other.
-
-    A step of more than 50 years is one across a turn of the century, and the latest century in
-    which the years are not to come is taken. None where they span more than a century.
-    """
-    steps = np.diff(years)
-    turns = np.where(steps < -50, 100, 0) - np.where(steps > 50, 100, 0)
-    unrolled = years + np.r_[0, turns.cumsum()]
-    if unrolled.max() - unrolled.min() >= 100:
-        return None
-    now = date.today().year
-    century = 2100
-    while unrolled.min() + century > now + 1 or unrolled.max() + century > now + 10:
-        century -= 100
-    return unrolled + century

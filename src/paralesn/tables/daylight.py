@@ -4,6 +4,8 @@ The hour that clocks are set back comes twice, which is known by the order of th
 summer are put back by an hour, so that steps are equal again.
 """
 
+from itertools import pairwise
+
 import numpy as np
 
 from paralesn.tables.clock import format_times
@@ -35,7 +37,7 @@ def standard_time(times: np.ndarray) -> tuple[np.ndarray, list[str]]:
     rows = np.array([row for row, _ in events])
     hours = (ordered[rows] - ordered[rows].astype("M8[D]")) // _HOUR
     signs = [sign for _, sign in events]
-    in_turn = all(a != b for a, b in zip(signs, signs[1:], strict=False))
+    in_turn = all(a != b for a, b in pairwise(signs))
     if (hours >= _NIGHT).any() or not in_turn or (np.diff(ordered[rows]) < 80 * 24 * _HOUR).any():
         return times, []
     is_summer = np.zeros(len(ordered), int)

@@ -31,15 +31,21 @@ class Dialect(NamedTuple):
         Line of the names, from 1.
     start : int
         Byte at which the rows begin.
+    end : int
+        Byte at which they end: lines without any value after them are left out.
     skipped : list of str
         Lines before the header.
+    empty : int
+        Number of lines left out at the end that have separators and nothing else.
     """
 
     sep: str
     names: list[str]
     header: int
     start: int
+    end: int
     skipped: list[str]
+    empty: int = 0
 
     def notes(self) -> list[str]:
         """What is not as in most files."""
@@ -50,6 +56,8 @@ class Dialect(NamedTuple):
             first = next(line.strip() for line in self.skipped if line.strip())
             lines = counted(len(self.skipped), "line")
             notes.append(f"{lines} before the header skipped, the first {first[:60]!r}")
+        if self.empty:
+            notes.append(f"{counted(self.empty, 'line')} without any value at the end left out")
         return notes
 
 
@@ -74,7 +82,9 @@ def find_dialect(
             f"{name} begins with numbers ({text.strip()[:40]}), expected a line with the names of "
             "the columns"
         )
-    return Dialect(sep, names, header, _offset(data, header), lines[: header - 1])
+    start = _offset(data, header)
+    end, empty = _end(data, start, sep) if len(names) > 1 else (len(data), 0)
+    return Dialect(sep, names, header, start, end, lines[: header - 1], empty)
 
 
 def _first_lines(data: bytes) -> list[str]:
@@ -105,6 +115,9 @@ def _split(lines: Iterable[str], sep: str) -> Any:
 def _find_separator(lines: list[str]) -> str:
     """The character that splits most lines into as many fields as the line of names."""
     rows = [line for line in lines if line.strip()]
+    values = [row.strip().strip('"') for row in rows[1:]]
+    if not set(rows[0]) & set(_SEPARATORS[:-1]) and all(map(_NUMBER.fullmatch, values)):
+        return ";"  # one column, whose numbers may have decimal commas
     best, share = "", 0.0
     for sep in _SEPARATORS:
         widths = [len(fields(row, sep)) for row in rows]
@@ -118,10 +131,7 @@ def _find_separator(lines: list[str]) -> str:
             continue  # blanks are in text as well
         if found > share:
             best, share = sep, found
-    if best:
-        return best
-    # One column: its numbers may have decimal commas.
-    return ";" if all(_NUMBER.fullmatch(row.strip()) for row in rows[1:]) else ","
+    return best or ","
 
 
 def _find_header(lines: list[str], first: int, sep: str) -> int:
@@ -160,14 +170,30 @@ def _offset(data: bytes, lines: int) -> int:
     return position
 
 
+def _end(data: bytes, start: int, sep: str) -> tuple[int, int]:
+    """The byte after the last line with a value, and how many lines of separators follow."""
+    end, empty = len(data), 0
+    while end > start:
+        line_start = data.rfind(b"\n", start, end - 1) + 1 or start
+        line = data[line_start:end]
+        if line.strip(sep.encode() + b'" \t\r\n'):
+            break
+        empty += bool(line.strip(b" \r\n"))
+        end = line_start
+    return end, empty
+
+
 # -- rows ------------------------------------------------------------------------------------------
+
+
+def rows_of(data: bytes, dialect: Dialect) -> io.BytesIO:
+    """The lines after the header, as a file."""
+    return io.BytesIO(data[dialect.start : dialect.end])
 
 
 def records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
     """Yield rows as Python's csv module reads them, with the number of the line each ends in."""
-    file = io.BytesIO(data)
-    file.seek(dialect.start)
-    text = io.TextIOWrapper(file, "utf-8", errors="replace", newline="")
+    text = io.TextIOWrapper(rows_of(data, dialect), "utf-8", errors="replace", newline="")
     rows = _split(text, dialect.sep)
     for record in rows:
         if record or len(dialect.names) == 1:
@@ -180,9 +206,7 @@ def check_widths(data: bytes, dialect: Dialect, name: str) -> None:
     pandas would drop values beyond the header, and fill short lines up with NaN.
     """
     count, separator = len(dialect.names), dialect.sep.encode()
-    file = io.BytesIO(data)
-    file.seek(dialect.start)
-    for number, line in enumerate(file, dialect.header + 1):
+    for number, line in enumerate(rows_of(data, dialect), dialect.header + 1):
         if b'"' in line:
             break  # separators may be inside quotes
         width = len(line.split()) if separator == b" " else line.count(separator) + 1

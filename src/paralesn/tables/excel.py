@@ -43,7 +43,9 @@ def read_sheet(data: bytes, path: Path, title: str | None = None) -> Sheet:
             book = pd.ExcelFile(io.BytesIO(data), engine="openpyxl")
             titles = [str(one) for one in book.sheet_names]
             if title is not None and title not in titles:
-                raise TableError(f"{path.name} has no sheet {title!r}; its sheets: {listed(titles)}")
+                raise TableError(
+                    f"{path.name} has no sheet {title!r}; its sheets: {listed(titles)}"
+                )
             cells = book.parse(title or titles[0], header=None, dtype=object)
         except (KeyError, OSError) as error:  # parts of the archive are missing
             raise TableError(f"{path.name} is damaged: {error}") from error

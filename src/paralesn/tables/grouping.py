@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from paralesn.tables.errors import TableError
 from paralesn.tables.reader import Table
 
 
@@ -47,15 +48,11 @@ def group_rows(table: Table, by: tuple[str, ...]) -> tuple[list[tuple[str, ...]]
     """Keys of the series in the order in which they first appear, and the rows of each."""
     import pandas as pd
 
-    from paralesn.tables.reader import TableError
-
     columns = [table.column(name) for name in by]
     for name, column in zip(by, columns, strict=True):
         if column.isna().any():
             row = int(np.flatnonzero(column.isna().to_numpy())[0])
-            raise TableError(
-                f"{table.location(row)}: {name!r} (`by`) is missing", parameter="by"
-            )
+            raise TableError(f"{table.location(row)}: {name!r} (`by`) is missing", parameter="by")
     texts = [[_as_text(value) for value in column.tolist()] for column in columns]
     codes, keys = pd.factorize(pd.Series(list(zip(*texts, strict=True)), dtype=object))
     order = np.argsort(codes, kind="stable")

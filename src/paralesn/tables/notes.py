@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 
 class Note(str):
-    """A sentence about a table, with its subject: notes on one subject are said once for many series.
+    """A sentence about a table, with its subject, by which notes on many series are merged.
 
     Examples
     --------

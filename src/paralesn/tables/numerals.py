@@ -1,7 +1,7 @@
 """Numbers in text: decimal commas, thousands separators, marks of missing values."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 _SIGNS = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2212": "-", "\u2019": "'"})
 _MISSING = frozenset({"", "-", "--", "---", "\u2013", "\u2014", ".", "..", "...", "?", "*", ":"})
 _NUMERIC = re.compile(r"[+-]?[\d.,' eE+-]*\d[\d.,' eE+-]*")
+_UNIT = re.compile(r"[+-]?([$€£¥]) ?[\d.,' +-]+$|[\d.,' +-]+?([$€£¥%])$")
 _WORDS = {",": "comma", ".": "point", " ": "blank", "'": "apostrophe"}
 
 
@@ -66,12 +67,15 @@ class Numerals(NamedTuple):
     marks : dict of str to int
         Marks of missing values, and how often each came.
     format : NumberFormat
+    unit : str
+        The sign that all numbers have, of a currency or %, or "".
     """
 
     values: np.ndarray
     is_wrong: np.ndarray
     marks: dict[str, int]
     format: NumberFormat
+    unit: str = ""
 
 
 def parse_numbers(
@@ -97,7 +101,10 @@ def parse_numbers(
     [1234.5, 7.0]
     """
     cleaned = ["" if text is None else text.translate(_SIGNS).strip() for text in texts]
-    distinct = {text for text in cleaned if text not in _MISSING}
+    unit = _unit_of(cleaned)
+    if unit:
+        cleaned = [text.replace(unit, "").strip() for text in cleaned]
+    distinct = dict.fromkeys(text for text in cleaned if text not in _MISSING)  # in order
     chosen = _choose(distinct, decimal, thousands, usual)
     pattern = chosen.pattern(strict=False)
     numbers = {text: chosen.value(text) for text in distinct if pattern.fullmatch(text)}
@@ -107,17 +114,28 @@ def parse_numbers(
     for text in cleaned:
         if text and text in _MISSING:
             marks[text] = marks.get(text, 0) + 1
-    return Numerals(values, is_wrong, marks, chosen)
+    return Numerals(values, is_wrong, marks, chosen, unit)
+
+
+def _unit_of(texts: Iterable[str]) -> str:
+    """The sign of a currency or % that all texts have once, at an end; "" without one."""
+    signs = {
+        match[1] or match[2] if (match := _UNIT.match(text)) else ""
+        for text in texts
+        if text not in _MISSING
+    }
+    return signs.pop() if len(signs) == 1 else ""
 
 
 def _choose(
-    distinct: set[str], decimal: str | None, thousands: str | None, usual: str | None
+    distinct: Mapping[str, object], decimal: str | None, thousands: str | None, usual: str | None
 ) -> NumberFormat:
     """The notation that fits all texts, or most of them where none does."""
     allowed = [
         one for one in _FORMATS
         if decimal in (None, one.decimal) and thousands in (None, one.thousands)
     ]  # fmt: skip
+    fits: list[tuple[NumberFormat, int]] = []
     for strict in (True, False):
         fits = [(one, _matches(distinct, one.pattern(strict))) for one in allowed]
         fitting = [one for one, count in fits if count == len(distinct)]
@@ -141,8 +159,9 @@ def _matches(texts: Iterable[str], pattern: re.Pattern[str]) -> int:
 
 def are_numbers(texts: Iterable[str | None]) -> bool:
     """Whether texts look like numbers in some notation."""
-    cleaned = (text.translate(_SIGNS).strip() for text in texts if text is not None)
-    filled = [text for text in cleaned if text not in _MISSING]
+    cleaned = [text.translate(_SIGNS).strip() for text in texts if text is not None]
+    unit = _unit_of(cleaned)
+    filled = [text.replace(unit, "").strip() for text in cleaned if text not in _MISSING]
     return bool(filled) and all(_NUMERIC.fullmatch(text) for text in filled)
 
 

@@ -124,7 +124,9 @@ def read_panel(
     panel = Panel(path, tuple(by), tuple(keys), tuple(series), clock, reading=columns.reading)
     names = ", ".join(map(repr, by))
     panel.notes.extend([*columns.notes, f"{len(keys)} series by {names}"])
-    panel.notes.extend(merge_notes([(n, s.notes) for n, s in zip(panel.names, series, strict=True)]))
+    panel.notes.extend(
+        merge_notes([(n, s.notes) for n, s in zip(panel.names, series, strict=True)])
+    )
     return panel
 
 
@@ -134,8 +136,7 @@ def _common_clock(columns: Columns, rows: list[np.ndarray]) -> Clock | None:
     if columns.times is None:
         return None
     for chosen in rows:
-        times, _ = columns.times_of(chosen)
-        distinct = np.unique(times)
+        distinct = np.unique(columns.times_of(chosen)[0])  # type: ignore[arg-type]
         if distinct.size > 1:
             clocks[clock_of(distinct)] += 1
     regular = [clock for clock, _ in clocks.most_common() if clock.kind != "irregular"]

@@ -63,9 +63,7 @@ class Reading:
         if self.sep is not None and (len(self.sep) != 1 or self.sep in '"\r\n'):
             raise TableError(f"`sep` is {self.sep!r}, expected one character", parameter="sep")
         if self.decimal not in (None, ".", ","):
-            raise TableError(
-                f"`decimal` is {self.decimal!r}, expected . or ,", parameter="decimal"
-            )
+            raise TableError(f"`decimal` is {self.decimal!r}, expected . or ,", parameter="decimal")
         if self.thousands is not None and self.thousands not in _THOUSANDS:
             raise TableError(
                 f"`thousands` is {self.thousands!r}, expected a comma, point, blank or apostrophe",
@@ -86,5 +84,5 @@ class Reading:
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The record that `to_dict` made; keys of later versions are left out."""
         names = {field.name for field in fields(cls)}
-        known = {name: value for name, value in values.items() if name in names}
-        return cls(**{k: tuple(v) if k in _COLUMNS else v for k, v in known.items()})
+        known: dict[str, Any] = {name: value for name, value in values.items() if name in names}
+        return cls(**known | {name: tuple(known[name]) for name in _COLUMNS if name in known})

@@ -12,8 +12,12 @@ from paralesn.tables.errors import TableError
 from paralesn.tables.notes import listed
 from paralesn.tables.reader import Table, read_table
 from paralesn.tables.time_numbers import (
-    NUMBER_NOTATIONS, is_time_name, notation_of_numbers, times_of_numbers,
+    NUMBER_NOTATIONS,
+    is_time_name,
+    notation_of_numbers,
+    times_of_numbers,
 )  # fmt: skip
+from paralesn.tables.zones import ENDS_WITH_ZONE
 
 NOTATIONS = tuple(dict.fromkeys((*TEXT_NOTATIONS, *NUMBER_NOTATIONS)))
 _TIME_OF_DAY = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?(?: ?([AaPp])\.?[Mm]\.?)?")
@@ -56,7 +60,8 @@ def find_time_column(
     names = [str(name) for name in table.frame.columns if name not in taken]
     if time_format is not None:
         return _column_with_format(table, names, time_format)
-    texts, numbers = [], []
+    texts: list[str] = []
+    numbers: list[str] = []
     for name in names:
         column = table.frame[name]
         if pd.api.types.is_datetime64_any_dtype(column):
@@ -80,9 +85,7 @@ def find_time_column(
     ]
 
 
-def _column_with_format(
-    table: Table, names: list[str], time_format: str
-) -> tuple[str, list[str]]:
+def _column_with_format(table: Table, names: list[str], time_format: str) -> tuple[str, list[str]]:
     """The first column whose times have a format."""
     for name in names:
         try:
@@ -173,6 +176,8 @@ def _of_text(table: Table, name: str, notation: str | None) -> Times:
     wrong = [0] if dates is None else np.flatnonzero(np.isnat(dates.times)).tolist()
     if wrong or dates is None:
         notation = f"a date ({dates.notation})" if dates else f"a date such as {EXAMPLES}"
+        if any(map(ENDS_WITH_ZONE.search, texts)) and not ENDS_WITH_ZONE.search(texts[wrong[0]]):
+            notation += " with a zone, as other rows have"
         raise TableError(
             f"{table.location(wrong[0])}: the time ({name!r}) is {texts[wrong[0]]!r}, expected "
             f"{notation}; for another notation give `time_format`, such as %d.%m.%Y",

@@ -43,22 +43,22 @@ def notation_of_numbers(values: np.ndarray, name: str, *, is_given: bool) -> str
     is_called_so = is_time_name(name)
     low, high = float(values.min()), float(values.max())
     if (values % 1).any():
-        if is_called_so and 1700 <= low and high < 2200 and _per_year(values):
+        if is_called_so and low >= 1700 and high < 2200 and _per_year(values):
             return "decimal years"
-        is_epoch = (is_called_so or is_given) and _FIRST <= low and high < _LAST
+        is_epoch = (is_called_so or is_given) and low >= _FIRST and high < _LAST
         return "epoch seconds" if is_epoch else None
-    if 1700 <= low and high < 2200 and (is_called_so or _follow(values)):
+    if low >= 1700 and high < 2200 and (is_called_so or _follow(values)):
         return "years"
     if not (is_called_so or is_given):
         return None
-    if 19_000_101 <= low and high < 22_000_101 and _are_dates(values):
+    if low >= 19_000_101 and high < 22_000_101 and _are_dates(values):
         return "yyyymmdd"
-    if 170_001 <= low and high < 220_001 and ((values % 100 >= 1) & (values % 100 <= 12)).all():
+    if low >= 170_001 and high < 220_001 and ((values % 100 >= 1) & (values % 100 <= 12)).all():
         return "yyyymm"
     for notation, unit in _EPOCHS.items():
         if _FIRST * 1e9 / unit <= low and high < _LAST * 1e9 / unit:
             return notation
-    if is_called_so and 15_000 <= low and high < 75_000 and _is_one_way(values):
+    if is_called_so and low >= 15_000 and high < 75_000 and _is_one_way(values):
         return "Excel days"
     return None
 
@@ -67,20 +67,26 @@ def times_of_numbers(values: np.ndarray, notation: str, name: str) -> NumberTime
     """Read numbers as times; NaT where they are none of the notation."""
     if notation in _EPOCHS:
         unit = notation.split()[1]
-        times = (np.round(values * _EPOCHS[notation] / 1000) * 1000).astype(np.int64)
-        if notation == "epoch nanoseconds" or not (values % 1).any():
-            times = values.astype(np.int64) * int(_EPOCHS[notation])
+        whole = np.floor(values)
+        # Fractions are rounded to microseconds, as floats have no more digits.
+        fraction = np.round((values - whole) * _EPOCHS[notation] / 1000) * 1000
+        ticks = whole.astype(np.int64) * int(_EPOCHS[notation]) + fraction.astype(np.int64)
         note = f"{name!r} counts {unit} since 1970 (UTC)"
-        return NumberTimes(times.astype("M8[ns]"), notation, note)
+        return NumberTimes(ticks.astype("M8[ns]"), notation, note)
     if notation == "Excel days":
-        times = np.datetime64("1899-12-30", "ns") + np.round(values * 86_400_000).astype("m8[ms]")
-        return NumberTimes(times, notation, f"{name!r} counts days as Excel does")
+        since = np.round(values * 86_400_000).astype("m8[ms]")
+        days = np.datetime64("1899-12-30", "ns") + since
+        return NumberTimes(days.astype("M8[ns]"), notation, f"{name!r} counts days as Excel does")
     if notation == "decimal years":
         steps = _per_year(values) or 12
         months = np.round(values * steps) * (12 // steps) - 1970 * 12
         note = f"{name!r} holds years with fractions: read as {_PARTS[steps]}"
         return NumberTimes(months.astype("M8[M]").astype("M8[ns]"), notation, note)
-    whole = values.astype(np.int64)
+    return _of_digits(values.astype(np.int64), notation, name)
+
+
+def _of_digits(whole: np.ndarray, notation: str, name: str) -> NumberTimes:
+    """Times of which the digits are years, or years and months, and days."""
     if notation == "years":
         times = (whole - 1970).astype("M8[Y]").astype("M8[ns]")
         return NumberTimes(times, notation, f"{name!r} holds years")
