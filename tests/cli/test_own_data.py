@@ -123,7 +123,7 @@ def test_a_short_monthly_series(tmp_path):
     [
         (["--target", "lod"], 3, "no column 'lod' (--target); its columns: date, load, temp"),
         ([], 3, "--target must say which column to forecast, one of: load, temp"),
-        (["--target", "load", "--missing", "zero"], 2, "expected error or interpolate"),
+        (["--target", "load", "--missing", "zero"], 2, "expected keep, error or interpolate"),
         (["--target", "load", "--search", "long"], 2, "expected a time such as 60s"),
         (["--target", "load", "--horizon", "0"], 2, "--horizon"),
         (["--target", "load", "--out", "no/such/place"], 2, "does not exist"),

@@ -53,7 +53,8 @@ class Cleaning:
 def check_choice(parameter: str, value: str) -> None:
     """Raise for a decision that there is not."""
     if value not in CHOICES[parameter]:
-        expected = " or ".join(CHOICES[parameter])
+        *others, last = CHOICES[parameter]
+        expected = f"{', '.join(others)} or {last}"
         raise TableError(f"`{parameter}` is {value!r}, expected {expected}", parameter=parameter)
 
 

@@ -23,7 +23,7 @@ class NumberFormat(NamedTuple):
         """What a number looks like; if `strict`, all digits are in groups (1234 is not)."""
         whole = r"\d+"
         if self.thousands:
-            grouped = rf"\d{{1,3}}(?:{re.escape(self.thousands)}\d{{3}})*"
+            grouped = rf"(?:[1-9]\d{{0,2}}(?:{re.escape(self.thousands)}\d{{3}})+|\d{{1,3}})"
             whole = grouped if strict else rf"(?:{grouped}|\d+)"
         decimal = re.escape(self.decimal)
         return re.compile(rf"[+-]?(?:{whole}(?:{decimal}\d*)?|{decimal}\d+)(?:[eE][+-]?\d+)?")
