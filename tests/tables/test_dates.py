@@ -244,6 +244,8 @@ def test_text_that_is_no_time_is_listed(write):
         (["2020-01-01"] * 10 + ["2020-02-30"], r"line 12: the time \('Month'\) is '2020-02-30', expected a date"),
         ([f"{k + 1:02}/13/2020" for k in range(11)] + ["13/13/2020"], "line 13: .* is '13/13/2020'"),
         ([f"2020-01-01 0{k}:00" for k in range(9)] + ["2020-01-01 25:00"], "25:00"),
+        (["0001-01-01", "0001-01-02"], "line 2: .* is '0001-01-01', expected .* from 1678 to 2261"),
+        (["Jan-49", "Feb-49", "total"], "line 4: .* is 'total', expected a date .month names"),
         (["2020-01-01 10:00+01:00", "2020-01-01 11:00"], "with a zone, as other rows have"),
     ],
 )  # fmt: skip
@@ -280,3 +282,16 @@ def test_clocks_in_words():
         24: "every 2 years",
     }
     assert {step: str(Clock("months", float(step))) for step in words} == words
+
+
+def test_dates_that_nanoseconds_cannot_hold_are_refused_not_wrapped(tmp_path):
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"t": np.array(["0001-01-01", "0001-01-02"], "M8[us]"), "a": [1.0, 2.0]})
+    frame.to_parquet(tmp_path / "data.parquet")
+    with pytest.raises(TableError, match=r"row 1: .* expected a year from 1678 to 2261"):
+        read_observations(tmp_path / "data.parquet")
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    with pytest.raises(TableError, match=r"line 2: .* expected a date as %Y-%m-%d"):
+        read_observations(
+            tmp_path / "data.csv", time="t", cleaning=Cleaning(time_format="%Y-%m-%d")
+        )

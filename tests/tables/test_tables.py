@@ -72,6 +72,7 @@ def test_parquet_gives_what_csv_gives(tmp_path, rng):
         ("date,load\n2020-01-01,1\n2020-01-02\n", "line 3 has 1 value where"),
         ('a,load\n"x\ny",1\nz,no\n', "line 4: column 'load' is 'no'"),
         ('a,load\n"x\ny",1\nz\n', "line 4 has 1 value where"),
+        ("date,load\n2020-01-01,1\n  \n2020-01-02,low\n", "line 4: column 'load' is 'low'"),
         ("date,load\n2020-01-01,inf\n", "line 2: column 'load' is infinite"),
         ("date,load\n2020-01-01,2020-01-01\n", "column 'load' is '2020-01-01', expected a number"),
         ("date,load\n2020-01-01,\n2020-01-02,\n", "load has no value at all"),

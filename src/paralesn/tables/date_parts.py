@@ -1,13 +1,20 @@
 """Parts of dates that were read from text, put together: days, times of day, centuries."""
 
 from datetime import date
+from typing import Any
 
 import numpy as np
 
 from paralesn.tables.months import month_number
 from paralesn.tables.zones import offset_minutes
 
+FIRST_YEAR, LAST_YEAR = 1678, 2261  # that nanoseconds can hold
 Parts = list[dict[str, str | None]]  # by the names of groups in the patterns of `dates`
+
+
+def can_hold(times: Any) -> bool:
+    """Whether nanoseconds can hold all times of a pandas series."""
+    return bool(times.dt.year.between(FIRST_YEAR, LAST_YEAR).all())
 
 
 def days_of(parts: Parts, years: np.ndarray, notation: str) -> np.ndarray:

@@ -11,7 +11,15 @@ from typing import NamedTuple
 import numpy as np
 
 from paralesn.tables.clock import clock_of, format_times
-from paralesn.tables.date_parts import days_of, time_of_day, with_century, zone_notes
+from paralesn.tables.date_parts import (
+    FIRST_YEAR,
+    LAST_YEAR,
+    can_hold,
+    days_of,
+    time_of_day,
+    with_century,
+    zone_notes,
+)
 from paralesn.tables.months import MONTH, month_number
 from paralesn.tables.zones import ENDS_WITH_ZONE, ZONE
 
@@ -82,7 +90,7 @@ class Dates(NamedTuple):
 
 
 def notation_of(texts: Sequence[str]) -> str | None:
-    """The first notation that fits nine of ten texts; None where none does.
+    """The notation that fits nine of ten texts, or the first and most others; None without one.
 
     Examples
     --------
@@ -91,10 +99,14 @@ def notation_of(texts: Sequence[str]) -> str | None:
     ('quarters', 'month names', None)
     """
     texts = texts[:200]
-    for name in _COMPILED:
-        if sum(_match(text, name) is not None for text in texts) >= 0.9 * len(texts) > 0:
+    counts = {name: sum(_match(text, name) is not None for text in texts) for name in _COMPILED}
+    for name, count in counts.items():
+        if count >= 0.9 * len(texts) > 0:
             return name
-    return None
+    # Most are dates: better an error at the others than no times at all.
+    best = max(counts, key=counts.__getitem__)
+    is_likely = counts[best] > 0.5 * len(texts) and _match(texts[0], best) is not None
+    return best if is_likely else None
 
 
 def parse_dates(texts: Sequence[str], notation: str | None = None) -> Dates | None:
@@ -131,7 +143,7 @@ def _parse_iso(texts: Sequence[str]) -> Dates | None:
     import pandas as pd
 
     times = pd.to_datetime(pd.Series(texts), format="ISO8601", utc=True, errors="coerce")
-    if times.isna().any():
+    if times.isna().any() or not can_hold(times):
         return None
     zones = {match[1] if (match := ENDS_WITH_ZONE.search(text)) else "" for text in texts}
     if "" in zones and len(zones) > 1:
@@ -224,7 +236,7 @@ def _parse(texts: Sequence[str], notation: str) -> Dates:
             )
     days = days_of(parts, years, notation)
     times = days.astype("M8[ns]") + time_of_day(parts, notes)
-    is_read &= (years > 1677) & (years < 2262)  # what nanoseconds can hold
+    is_read &= (years >= FIRST_YEAR) & (years <= LAST_YEAR)
     zoned = {bool(part.get("z")) for part, read in zip(parts, is_read, strict=True) if read}
     if zoned == {True, False}:  # times without a zone cannot be placed among the others
         is_read &= np.array([bool(part.get("z")) for part in parts])

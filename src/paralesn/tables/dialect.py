@@ -196,7 +196,7 @@ def records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
     text = io.TextIOWrapper(rows_of(data, dialect), "utf-8", errors="replace", newline="")
     rows = _split(text, dialect.sep)
     for record in rows:
-        if record or len(dialect.names) == 1:
+        if len(dialect.names) == 1 or len(record) > 1 or any(map(str.strip, record)):
             yield dialect.header + rows.line_num, record or [""]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 _SIGNS = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2212": "-", "\u2019": "'"})
 _MISSING = frozenset({"", "-", "--", "---", "\u2013", "\u2014", ".", "..", "...", "?", "*", ":"})
-_NUMERIC = re.compile(r"[+-]?[\d.,' eE+-]*\d[\d.,' eE+-]*")
+_NUMERIC = re.compile(r"[+-]?[\d.,' ]*\d[\d.,' ]*(?:[eE][+-]?\d+)?")
 _UNIT = re.compile(r"[+-]?([$€£¥]) ?[\d.,' +-]+$|[\d.,' +-]+?([$€£¥%])$")
 _WORDS = {",": "comma", ".": "point", " ": "blank", "'": "apostrophe"}
 

@@ -33,7 +33,7 @@ class Reading:
         The time column.
     time_format : str, optional
         How times are written, in the notation of strptime or by a name: ``"day first"``,
-        ``"quarters"``, ``"epoch seconds"``, ... (`paralesn.tables.dates.NOTATIONS`).
+        ``"quarters"``, ``"epoch seconds"``, ... (`paralesn.tables.time_column.NOTATIONS`).
     targets, exog, by : tuple of str
         Columns to forecast, extra inputs, and columns that tell series of a long table apart.
 

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from paralesn.tables.date_parts import FIRST_YEAR, LAST_YEAR
 from paralesn.tables.dates import EXAMPLES, TEXT_NOTATIONS, AmbiguousDateError, parse_dates
 from paralesn.tables.dates import notation_of as notation_of_text
 from paralesn.tables.errors import TableError
@@ -125,7 +126,7 @@ def read_times(table: Table, name: str, time_format: str | None = None) -> Times
         row = int(np.flatnonzero(empty)[0])
         raise TableError(f"{table.location(row)}: the time ({name!r}) is missing")
     if pd.api.types.is_datetime64_any_dtype(column):
-        return _of_datetimes(column)
+        return _of_datetimes(table, name)
     if time_format is not None and "%" in time_format:
         return _by_pattern(table, name, time_format)
     if time_format is not None and time_format not in NOTATIONS:
@@ -139,9 +140,16 @@ def read_times(table: Table, name: str, time_format: str | None = None) -> Times
     return _with_time_of_day(table, name, _of_text(table, name, time_format))
 
 
-def _of_datetimes(column: Any) -> Times:
+def _of_datetimes(table: Table, name: str) -> Times:
     """Times that a format of files knows as such."""
-    notes = []
+    notes, column = [], table.column(name)
+    wrong = ~column.dt.year.between(FIRST_YEAR, LAST_YEAR).to_numpy()
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise TableError(
+            f"{table.location(row)}: the time ({name!r}) is {column.iloc[row]}, expected a year "
+            f"from {FIRST_YEAR} to {LAST_YEAR}"
+        )
     if getattr(column.dt, "tz", None) is not None:
         if str(column.dt.tz) != "UTC":
             notes.append(f"times have a zone ({column.dt.tz}): converted to UTC")
@@ -176,6 +184,9 @@ def _of_text(table: Table, name: str, notation: str | None) -> Times:
     wrong = [0] if dates is None else np.flatnonzero(np.isnat(dates.times)).tolist()
     if wrong or dates is None:
         notation = f"a date ({dates.notation})" if dates else f"a date such as {EXAMPLES}"
+        year = re.match(r"\d{4}", texts[wrong[0]])
+        if year and not FIRST_YEAR <= int(year[0]) <= LAST_YEAR:
+            notation += f" from {FIRST_YEAR} to {LAST_YEAR}"
         if any(map(ENDS_WITH_ZONE.search, texts)) and not ENDS_WITH_ZONE.search(texts[wrong[0]]):
             notation += " with a zone, as other rows have"
         raise TableError(
@@ -200,7 +211,7 @@ def _by_pattern(table: Table, name: str, pattern: str) -> Times:
         raise TableError(
             f"`time_format={pattern!r}` is no pattern of dates: {error}", parameter="time_format"
         ) from error
-    wrong = np.flatnonzero(times.isna().to_numpy())
+    wrong = np.flatnonzero(~times.dt.year.between(FIRST_YEAR, LAST_YEAR).to_numpy())
     if wrong.size:
         raise TableError(
             f"{table.location(int(wrong[0]))}: the time ({name!r}) is "
