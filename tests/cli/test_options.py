@@ -92,3 +92,15 @@ def test_every_command_has_a_panel():
     from typer.main import get_command
 
     assert sorted(get_command(app).commands) == sorted(sum(PANELS.values(), ()))
+
+
+def test_how_a_table_is_written():
+    from typer import BadParameter
+
+    from paralesn.cli.options import reading
+    from paralesn.tables.reading import Reading
+
+    assert reading("tab", ",", None) == Reading(sep="\t", decimal=",")
+    assert reading(None, None, "'") == Reading(thousands="'")
+    with pytest.raises(BadParameter, match="--decimal is 'x', expected"):
+        reading(None, "x", None)

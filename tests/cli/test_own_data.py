@@ -119,12 +119,32 @@ def test_a_short_monthly_series(tmp_path):
     assert "rows are left to learn from" in done.stderr
 
 
+def test_a_file_as_excel_writes_it_in_german(tmp_path):
+    days = pd.date_range("2020-01-01", periods=120)
+    frame = pd.DataFrame({"Datum": days.strftime("%d.%m.%Y"), "Größe": np.sin(np.arange(120) / 5)})
+    frame["Ort"] = "Köln"
+    path = tmp_path / "data.csv"
+    frame.to_csv(path, index=False, sep=";", decimal=",", encoding="cp1252")
+    done = call("forecast", path, "--horizon", 3, "--out", tmp_path / "out")
+    said = " ".join(done.stderr.split())
+    for words in ("read as cp1252", "separated by ';'", "decimal commas: Größe", "not used: 'Ort'"):
+        assert words in said
+    assert pd.read_csv(tmp_path / "out/forecast.csv")["Datum"][0] == "2020-04-30"
+    done = call("forecast", path, "--sep", ";;", code=2)
+    assert "--sep is ';;', expected one character" in " ".join(done.stderr.split())
+    frame.assign(Ort=["Köln", "Trier"] * 60, Datum=np.repeat(days[:60], 2)).to_csv(
+        path, index=False
+    )
+    done = call("forecast", path, "--horizon", 3, code=3)
+    assert "--by Ort reads a series for each Ort" in " ".join(done.stderr.split())
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
         (["--target", "lod"], 3, "no column 'lod' (--target); its columns: date, load, temp"),
         ([], 3, "--target must say which column to forecast, one of: load, temp"),
-        (["--target", "load", "--missing", "zero"], 2, "expected error or interpolate"),
+        (["--target", "load", "--missing", "zero"], 2, "expected keep, error or interpolate"),
         (["--target", "load", "--search", "long"], 2, "expected a time such as 60s"),
         (["--target", "load", "--horizon", "0"], 2, "--horizon"),
         (["--target", "load", "--out", "no/such/place"], 2, "does not exist"),

@@ -7,15 +7,6 @@ from paralesn.tables.cases import CaseColumns, as_classes, read_cases
 from paralesn.tables.reader import TableError
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(text, name="data.csv"):
-        (tmp_path / name).write_text(text)
-        return tmp_path / name
-
-    return write
-
-
 def test_a_long_table(write):
     text = "case,time,value,label\nb,1,3,x\na,2,20,y\na,1,10,y\nb,2,4,x\n"
     found = read_cases(write(text))
@@ -72,3 +63,8 @@ def test_missing_values_are_interpolated_if_asked(write):
 def test_labels_in_the_type_of_the_classes():
     assert as_classes(["1", "2.0", "7"], np.array([1, 2])).tolist() == [1, 2, "7"]
     assert as_classes(["a", "b"], np.array(["a", "c"])).tolist() == ["a", "b"]
+
+
+def test_missing_values_are_never_kept(write):
+    with pytest.raises(TableError, match="`missing='interpolate'` fills"):
+        read_cases(write("case,time,value\n1,1,1\n1,2,\n"), missing="keep")

@@ -26,7 +26,7 @@ def classify(
     time: options.CaseTime = "time",
     value: options.Value = None,
     label: options.Label = "label",
-    missing: options.Missing = "error",
+    missing: options.CaseMissing = "error",
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
@@ -38,7 +38,7 @@ def classify(
     from paralesn.workflows.classify import classify_files, evaluation_record
 
     options.folder(out)
-    options.cleaning(missing)
+    options.case_missing(missing)
     columns = options.case_columns(case, time, value, label)
     with exit_on_error():
         with progress() as report:

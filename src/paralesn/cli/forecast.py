@@ -12,6 +12,8 @@ from paralesn.cli.application import app, exit_on_error
 from paralesn.cli.console import console_for, picture, print_json, progress, say, stderr
 
 if TYPE_CHECKING:
+    from paralesn.tables.observations import Observations
+    from paralesn.tables.panel import Panel
     from paralesn.workflows.forecast import ForecastResult
 
 
@@ -27,7 +29,7 @@ def forecast(
     horizon: Annotated[int, typer.Option(min=1, help="Steps to forecast.")] = 24,
     time: Annotated[
         str | None,
-        typer.Option(help="Column with the times.", show_default="the first with ISO dates"),
+        typer.Option(help="Column with the times.", show_default="the first with dates"),
     ] = None,
     exog: Annotated[
         list[str] | None,
@@ -49,27 +51,41 @@ def forecast(
         typer.Option(min=2, help="Rows of a season.", show_default="from the time column"),
     ] = None,
     interval: options.Interval = 0.9,
-    missing: options.Missing = "error",
+    missing: options.Missing = "keep",
     gaps: options.Gaps = "keep",
     duplicates: options.Duplicates = "error",
     time_format: options.TimeFormat = None,
+    by: options.By = None,
+    sep: options.Sep = None,
+    decimal: options.Decimal = None,
+    thousands: options.Thousands = None,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
     """Forecast columns of a table, tested on its last part beside naive forecasts."""
     from paralesn.tables.observations import read_observations
+    from paralesn.tables.panel import read_panel
     from paralesn.workflows import forecast as workflow
 
     options.folder(out)
     cleaning = options.cleaning(missing, gaps, duplicates, time_format)
+    reading = options.reading(sep, decimal, thousands)
     request = workflow.ForecastRequest(
         horizon, test, season, interval, options.seconds(search), seed
     )
     with exit_on_error():
         with progress() as report:
-            observations = read_observations(
-                data, target or (), exog or (), time=time, cleaning=cleaning
-            )
+            if by:
+                observations = _only_series(
+                    read_panel(
+                        data, by, target or (), exog or (), time=time, cleaning=cleaning,
+                        reading=reading,
+                    )
+                )  # fmt: skip
+            else:
+                observations = read_observations(
+                    data, target or (), exog or (), time=time, cleaning=cleaning, reading=reading
+                )
             result = workflow.forecast(observations, request, progress=report)
         for note in result.notes:
             say(stderr(), f"Note: {options.as_options(note)}.")
@@ -78,6 +94,18 @@ def forecast(
         record = _write(result, out, console_for(json))
         if json:
             print_json(record)
+
+
+def _only_series(panel: "Panel") -> "Observations":
+    """The series of a panel of one."""
+    from paralesn.tables.reader import TableError
+
+    if len(panel) > 1:
+        raise TableError(
+            f"{panel.path.name} has {len(panel)} series by {', '.join(panel.by)}, expected one",
+            parameter="by",
+        )
+    return panel.series[0]
 
 
 def _print_test(result: "ForecastResult") -> None:

@@ -10,13 +10,16 @@ import typer
 if TYPE_CHECKING:
     from paralesn.tables.cases import CaseColumns
     from paralesn.tables.cleaning import Cleaning
+    from paralesn.tables.errors import TableError
+    from paralesn.tables.reading import Reading
 
 # -- parameters of the library and options of the command line -------------------------------------
 
 _SINGULAR = {"targets": "target", "values": "value"}  # given once for each
 _PARAMETERS = (
-    "targets", "exog", "time", "time_format", "missing", "gaps", "duplicates", "case", "values",
-    "label", "horizon", "test", "season", "interval", "search", "seed", "steps", "follow",
+    "targets", "exog", "time", "time_format", "missing", "gaps", "duplicates", "sep", "decimal",
+    "thousands", "by", "case", "values", "label", "horizon", "test", "season", "interval", "search",
+    "seed", "steps", "follow",
 )  # fmt: skip
 _MARKED = re.compile(rf"`({'|'.join(_PARAMETERS)})(?:=('[^']*'|[^`']*))?`")
 
@@ -58,22 +61,60 @@ ResultFolder = Annotated[Path, typer.Option(help="Folder for the results.")]
 # -- tables ----------------------------------------------------------------------------------------
 
 TableFile = Annotated[
-    Path, typer.Argument(help="CSV (also .gz, .xz) or Parquet.", exists=True, dir_okay=False)
+    Path,
+    typer.Argument(help="CSV, Excel or Parquet; also compressed.", exists=True, dir_okay=False),
 ]
 Interval = Annotated[
     float, typer.Option(min=0.01, max=0.999, help="Share of values that intervals should hold.")
 ]
 TimeFormat = Annotated[
     str | None,
-    typer.Option(help="How dates are written, in strptime's notation.", show_default="ISO"),
+    typer.Option(
+        help="How dates are written, in strptime's notation, or: day first, month first, years, "
+        "epoch seconds, ...",
+        show_default="as they look",
+    ),
 ]
-Missing = Annotated[str, typer.Option(help="Missing values: error or interpolate.")]
+Missing = Annotated[str, typer.Option(help="Missing values: keep, error or interpolate.")]
 Gaps = Annotated[
-    str, typer.Option(help="Skipped times: keep (take rows as equal steps) or fill (interpolate).")
+    str, typer.Option(help="Skipped times: keep (take rows as equal steps) or fill (put rows in).")
 ]
 Duplicates = Annotated[
     str, typer.Option(help="Repeated times with other values: error, first, last or mean.")
 ]
+
+Sep = Annotated[
+    str | None,
+    typer.Option(help="What separates columns: a character, tab or space.", show_default="found"),
+]
+Decimal = Annotated[
+    str | None, typer.Option(help="Decimal separator: . or ,", show_default="found")
+]
+Thousands = Annotated[
+    str | None, typer.Option(help="Separator of thousands, such as ,", show_default="found")
+]
+By = Annotated[
+    list[str] | None,
+    typer.Option(help="Column that tells series of a long table apart; may be repeated."),
+]
+_SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
+
+
+def reading(sep: str | None, decimal: str | None, thousands: str | None) -> "Reading":
+    """How a table is written; what cannot be is a wrong call."""
+    from paralesn.tables.reader import TableError
+    from paralesn.tables.reading import Reading
+
+    try:
+        return Reading(_SEPARATORS.get(sep or "", sep), decimal, thousands)
+    except TableError as error:
+        raise _wrong_call(error) from None
+
+
+def _wrong_call(error: "TableError") -> typer.BadParameter:
+    """An error of the library as one of the command line."""
+    option = option_of(error.parameter or "")
+    return typer.BadParameter(as_options(str(error)), param_hint=option)
 
 
 def cleaning(
@@ -86,8 +127,7 @@ def cleaning(
     try:
         return Cleaning(missing, gaps, duplicates, time_format)
     except TableError as error:
-        option = option_of(error.parameter or "")
-        raise typer.BadParameter(as_options(str(error)), param_hint=option) from None
+        raise _wrong_call(error) from None
 
 
 # -- series to classify ----------------------------------------------------------------------------
@@ -104,7 +144,17 @@ Value = Annotated[
         "--value", help=f"Column {_LONG} with a channel; may be repeated.", show_default="value"
     ),
 ]
+CaseMissing = Annotated[
+    str, typer.Option("--missing", help="Missing values: error or interpolate.")
+]
 Label = Annotated[str, typer.Option("--label", help=f"Column {_LONG} with the class.")]
+
+
+def case_missing(missing: str) -> None:
+    """Check what to do about missing values of series to classify."""
+    if missing not in ("error", "interpolate"):
+        expected = f"--missing is {missing!r}, expected error or interpolate"
+        raise typer.BadParameter(expected, param_hint="--missing")
 
 
 def case_columns(case: str, time: str, values: list[str] | None, label: str) -> "CaseColumns":

@@ -36,7 +36,7 @@ def predict(
     time: Annotated[
         str | None, typer.Option(help="Column with the times.", show_default="as in training")
     ] = None,
-    missing: options.Missing = "error",
+    missing: options.Missing = "keep",
     gaps: options.Gaps = "keep",
     duplicates: options.Duplicates = "error",
     time_format: options.TimeFormat = None,

@@ -13,9 +13,9 @@ import numpy as np
 
 from paralesn.files import DamagedFileError, opened, plain_name
 from paralesn.tables.cleaning import check_choice
-from paralesn.tables.clock import read_times
 from paralesn.tables.formats import Cases, SeriesArrays, parse_ts, parse_tsv, stacked
 from paralesn.tables.reader import Table, TableError, check_columns, column_names, read_table
+from paralesn.tables.time_column import read_times
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ def read_cases(
     columns : CaseColumns, optional
         Names of the columns of a long table.
     missing : "error" or "interpolate"
-        What to do about missing values inside series.
+        What to do about missing values inside series. "keep", which is for forecasts, refuses them
+        as well.
     """
     check_choice("missing", missing)
     name = plain_name(path)
@@ -86,7 +87,7 @@ def _read_long(path: Path, columns: CaseColumns) -> LabelledCases:
     label = [columns.label] if columns.label in names else []
     table = read_table(path, [columns.case, columns.time, *columns.values, *label])
     values = np.column_stack([table.numbers(name) for name in columns.values])
-    times = read_times(table, columns.time)
+    times = read_times(table, columns.time).values
     cases, first_rows, codes = _codes(table, columns.case)
     order = np.lexsort((times, codes))
     times, sorted_codes = times[order], codes[order]
@@ -135,7 +136,7 @@ def _fill_missing(cases: LabelledCases, path: Path, missing: str) -> LabelledCas
     incomplete = [b for b, values in enumerate(cases.series) if not np.isfinite(values).all()]
     if not incomplete:
         return cases
-    if missing == "error":
+    if missing != "interpolate":
         raise TableError(
             f"{path.name}: {len(incomplete)} of {len(cases.series)} cases have missing or infinite "
             f"values, the first being case {cases.names[incomplete[0]]}; "

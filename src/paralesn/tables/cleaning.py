@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from paralesn.tables.clock import Clock, format_times
-from paralesn.tables.reader import Table, TableError
+from paralesn.tables.errors import TableError
+from paralesn.tables.grouping import suggest_by
+from paralesn.tables.notes import Note, counted
+from paralesn.tables.reader import Table
 
 if TYPE_CHECKING:
     from paralesn.tables.observations import Observations
 
 CHOICES = {
-    "missing": ("error", "interpolate"),
+    "missing": ("keep", "error", "interpolate"),
     "gaps": ("keep", "fill"),
     "duplicates": ("error", "first", "last", "mean"),
 }
@@ -24,17 +27,20 @@ class Cleaning:
 
     Attributes
     ----------
-    missing : "error" or "interpolate"
-        Values that are missing.
+    missing : "keep", "error" or "interpolate"
+        Values that are missing: keep them as NaN, refuse them, or fill them linearly. Values that
+        are to be known in advance, after the last target, are never kept missing.
     gaps : "keep" or "fill"
-        Times that are skipped: take rows as equal steps, or insert rows and interpolate.
+        Times that are skipped: take rows as equal steps, or insert rows, which are missing values
+        where `missing` is "keep", and else on the line between their neighbours.
     duplicates : "error", "first", "last" or "mean"
         Times that are repeated with other values. Identical rows are always dropped.
     time_format : str, optional
-        How dates are written, in the notation of strptime. Default: ISO.
+        How dates are written, in the notation of strptime or by a name: "day first", "quarters",
+        "epoch seconds", ... (`paralesn.tables.time_column.NOTATIONS`). Default: what fits.
     """
 
-    missing: str = "error"
+    missing: str = "keep"
     gaps: str = "keep"
     duplicates: str = "error"
     time_format: str | None = None
@@ -47,57 +53,74 @@ class Cleaning:
 def check_choice(parameter: str, value: str) -> None:
     """Raise for a decision that there is not."""
     if value not in CHOICES[parameter]:
-        expected = " or ".join(CHOICES[parameter])
+        *others, last = CHOICES[parameter]
+        expected = f"{', '.join(others)} or {last}"
         raise TableError(f"`{parameter}` is {value!r}, expected {expected}", parameter=parameter)
 
 
-class _Sorted(NamedTuple):
+class Rows(NamedTuple):
+    """Times and values of rows, and the rows of the table that they came from."""
+
     times: np.ndarray
     values: np.ndarray
-    order: np.ndarray  # rows of the table
+    order: np.ndarray
 
 
 def sort_by_time(
-    table: Table, times: np.ndarray, values: np.ndarray, cleaning: Cleaning, notes: list[str]
-) -> _Sorted:
-    """Times, values and the rows of the table they came from, by time and with each time once."""
+    table: Table, rows: Rows, cleaning: Cleaning, notes: list[str], used: set[str | None]
+) -> Rows:
+    """Put rows in the order of time, with each time once; `used` are columns with a role."""
+    times = rows.times
     order = np.argsort(times, kind="stable")
     late = int((np.maximum.accumulate(times) > times).sum())
-    if late:
-        notes.append(f"{_count(late, 'row')} came after a later one: sorted")
-    times, values = times[order], values[order]
-    repeated = np.flatnonzero(times[1:] == times[:-1]) + 1
+    if late and (times[1:] <= times[:-1]).all():
+        notes.append(Note("newest first", "rows run newest first: put in order"))
+    elif late:
+        notes.append(Note("sorted", f"{counted(late, 'row')} came after a later one: sorted"))
+    rows = Rows(times[order], rows.values[order], rows.order[order])
+    repeated = np.flatnonzero(rows.times[1:] == rows.times[:-1]) + 1
     if not repeated.size:
-        return _Sorted(times, values, order)
-    pairs = ((values[row], values[row - 1]) for row in repeated)
-    is_same = np.array([np.array_equal(a, b, equal_nan=True) for a, b in pairs])
+        return rows
+    rule = _rule_for_repeated(table, rows, repeated, cleaning, notes, used)
+    return _distinct(rows, rule)
+
+
+def _rule_for_repeated(
+    table: Table, rows: Rows, repeated: np.ndarray, cleaning: Cleaning, notes: list[str],
+    used: set[str | None],
+) -> str:  # fmt: skip
+    """Which of the rows with equal times to take; `repeated` are those after the first."""
+    times, values, order = rows
+    one, other = values[repeated], values[repeated - 1]
+    is_same = ((one == other) | (np.isnan(one) & np.isnan(other))).all(axis=1)
     first = repeated[0] if is_same.all() else repeated[~is_same][0]
     when = format_times(times[first : first + 1])[0]
     where = f"the first {when}, {table.location(int(order[first]))}"
+    hint = suggest_by(table, times, order, used)
     if not is_same.all() and cleaning.duplicates == "error":
         raise TableError(
             f"times that come again with other values: {int((~is_same).sum())}, {where}; "
-            "`duplicates` first, last or mean says which to take",
+            f"`duplicates` first, last or mean says which to take{hint}",
             parameter="duplicates",
         )
     rule = "first" if is_same.all() else cleaning.duplicates
     action = "identical rows dropped" if is_same.all() else f"the {rule} taken"
-    notes.append(
-        f"{_count(repeated.size, 'row')} with a time that was there already: {action}, {where}"
-    )
-    return _distinct(_Sorted(times, values, order), rule)
+    again = f"{counted(repeated.size, 'row')} with a time that was there already"
+    notes.append(Note("duplicates", f"{again}: {action}, {where}{hint}"))
+    return rule
 
 
-def _distinct(rows: _Sorted, rule: str) -> _Sorted:
+def _distinct(rows: Rows, rule: str) -> Rows:
     """Merge rows of equal times: their first, last or mean values."""
     times, values, order = rows
     starts = np.flatnonzero(np.r_[True, times[1:] != times[:-1]])
     if rule == "mean":
-        counts = np.diff(np.r_[starts, len(times)])
-        means = np.add.reduceat(values, starts) / counts[:, None]
-        return _Sorted(times[starts], means, order[starts])
+        counts = np.add.reduceat(~np.isnan(values), starts, dtype=float)
+        sums = np.add.reduceat(np.nan_to_num(values), starts)
+        means = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
+        return Rows(times[starts], means, order[starts])
     selected = starts if rule == "first" else np.r_[starts[1:], len(times)] - 1
-    return _Sorted(times[selected], values[selected], order[selected])
+    return Rows(times[selected], values[selected], order[selected])
 
 
 def split_future(observations: "Observations") -> "Observations":
@@ -111,7 +134,7 @@ def split_future(observations: "Observations") -> "Observations":
     if not future:
         return observations
     observations.notes.append(
-        f"{_count(future, 'row')} at the end without {targets}: the time to come"
+        Note("future", f"{counted(future, 'row')} at the end without {targets}: the time to come")
     )
     if not observations.exog and observations.times is None:  # such rows say nothing
         return replace(observations, values=observations.values[:-future])
@@ -124,36 +147,44 @@ def fill_gaps(observations: "Observations", cleaning: Cleaning) -> "Observations
     if times is None or clock is None:
         return observations
     if clock.kind == "irregular":
-        notes.append("times are irregular: rows are taken as equal steps")
+        notes.append(Note("gaps", "times are irregular: rows are taken as equal steps"))
     steps = clock.steps(times)
     gaps = np.flatnonzero(steps != 1)
     if not gaps.size:
         return observations
     first = " to ".join(format_times(times[gaps[0] : gaps[0] + 2]))
     if np.isnan(steps[gaps]).any():
-        note = f"{_count(gaps.size, 'time')} not {clock} after the one before, first {first}"
+        note = f"{counted(gaps.size, 'time')} not {clock} after the one before, first {first}"
         if cleaning.gaps == "fill":
             raise TableError(f"`gaps='fill'` needs times on a grid: {note}", parameter="gaps")
-        notes.append(f"{note}: rows are taken as equal steps")
+        notes.append(Note("gaps", f"{note}: rows are taken as equal steps"))
         return observations
     count = int((steps[gaps] - 1).sum())
-    note = f"{_count(gaps.size, 'gap')}, {_count(count, 'row')} missing ({clock}), first {first}"
+    note = f"{counted(gaps.size, 'gap')}, {counted(count, 'row')} missing ({clock}), first {first}"
     if cleaning.gaps == "keep":
-        notes.append(f"{note}: rows are taken as equal steps; `gaps='fill'` puts rows in")
+        equal = "rows are taken as equal steps"
+        notes.append(Note("gaps", f"{note}: {equal}; `gaps='fill'` puts rows in"))
         return observations
     if count > 10 * len(times):
         raise TableError(
             f"`gaps='fill'` would put in more than ten times the rows there are: {note}",
             parameter="gaps",
         )
-    notes.append(f"{note}: put in and interpolated")
-    return _insert_rows(observations, times, clock, steps.astype(int))
+    is_kept = cleaning.missing == "keep"
+    action = "put in, their values missing" if is_kept else "put in and interpolated"
+    notes.append(Note("gaps", f"{note}: {action}"))
+    return _insert_rows(observations, times, clock, steps.astype(int), interpolate=not is_kept)
 
 
 def _insert_rows(
-    observations: "Observations", times: np.ndarray, clock: Clock, steps: np.ndarray
+    observations: "Observations",
+    times: np.ndarray,
+    clock: Clock,
+    steps: np.ndarray,
+    *,
+    interpolate: bool,
 ) -> "Observations":
-    """Insert rows between those that are `steps` apart, on the line between their neighbours."""
+    """Insert rows between those that are `steps` apart: NaN, or between their neighbours."""
     positions = np.r_[0, steps.cumsum()]
     grid = np.arange(positions[-1] + 1)
     all_times = np.empty(grid.size, times.dtype)
@@ -163,7 +194,9 @@ def _insert_rows(
             all_times[position + 1 : position + step] = clock.after(time, step - 1)
     columns = []
     for column in observations.values.T:
-        values = np.interp(grid, positions, column)  # NaN where a neighbour is
+        values = np.full(grid.size, np.nan)
+        if interpolate:
+            values = np.interp(grid, positions, column)  # NaN where a neighbour is
         values[positions] = column
         columns.append(values)
     future = int((grid > positions[observations.rows - 1]).sum())
@@ -173,21 +206,31 @@ def _insert_rows(
 def fill_missing(
     observations: "Observations", table: Table, order: np.ndarray, cleaning: Cleaning
 ) -> "Observations":
-    """Refuse or interpolate missing values; `order` are the rows of the table they came from."""
+    """Keep, refuse or interpolate missing values; `order` are the rows they came from."""
     values, reports = observations.values.copy(), []
     for index, name in enumerate([*observations.targets, *observations.exog]):
         end = observations.rows if index < len(observations.targets) else len(values)
         column = values[:end, index]
         empty = np.flatnonzero(np.isnan(column))
+        is_ahead = empty >= observations.rows
         if not empty.size:
             continue
-        where = _origin(observations, table, order, int(empty[0]))
-        report = f"{_count(empty.size, 'value')} of {name!r} missing, the first in {where}"
-        reports.append(report)
+        shown = empty[is_ahead] if is_ahead.any() and cleaning.missing == "keep" else empty
+        where = _origin(observations, table, order, int(shown[0]))
+        report = f"{counted(shown.size, 'value')} of {name!r} missing, the first in {where}"
         if cleaning.missing == "interpolate":
             longest = _interpolate(column, empty, report)
-            observations.notes.append(f"{report}: interpolated, at most {longest} in a row")
-    if reports and cleaning.missing == "error":
+            report = f"{report}: interpolated, at most {longest} in a row"
+        elif cleaning.missing == "error":
+            reports.append(report)
+            continue
+        elif is_ahead.any():
+            reports.append(f"{report}, after the last target, where it must be known")
+            continue
+        else:
+            report = f"{report}: kept as missing"
+        observations.notes.append(Note(f"missing {name}", report))
+    if reports:
         raise TableError(
             "; ".join(reports) + "; `missing='interpolate'` fills them linearly",
             parameter="missing",
@@ -212,7 +255,3 @@ def _origin(observations: "Observations", table: Table, order: np.ndarray, row: 
     if observations.times is None or len(observations.values) <= len(order):
         return table.location(int(order[row])).split(", ")[-1]
     return format_times(observations.times[row : row + 1])[0]
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

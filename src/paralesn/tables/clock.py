@@ -4,8 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn.tables.reader import Table, TableError
-
 _SECOND = 10**9  # in the nanoseconds of datetime64[ns]
 _DAY = 86_400 * _SECOND
 _UNITS = ((7 * _DAY, "week"), (_DAY, "day"), (3600 * _SECOND, "hour"), (60 * _SECOND, "minute"),
@@ -57,7 +55,10 @@ class Clock(NamedTuple):
         return last + (ahead * round(self.step)).astype("m8[ns]")
 
     def season(self, rows: int) -> int | None:
-        """Steps of a day, week or year that fits at least twice into so many rows, or None."""
+        """Steps of a day, week or year that fits at least twice into so many rows, or None.
+
+        Of several that fit, the one to compare with first: a day, or else an hour or a minute.
+        """
         seasons: list[float] = []
         if self.kind == "workdays":
             seasons = [5]
@@ -67,8 +68,32 @@ class Clock(NamedTuple):
             seasons = [span * _SECOND / self.step for span in (86_400, 3600, 60)]
         elif self.kind == "dates":
             seasons = [7 * _DAY / self.step, round(52 * 7 * _DAY / self.step)]
-        whole = [int(m) for m in seasons if m == int(m) and 1 < m <= rows / 2]
-        return whole[0] if whole else None
+        return next(iter(_whole(seasons, rows)), None)
+
+    def seasons(self, rows: int) -> tuple[int, ...]:
+        """All plausible seasons in steps, from short to long, that fit twice into so many rows.
+
+        Examples
+        --------
+        >>> from paralesn.tables.clock import Clock
+        >>> hourly = Clock("dates", 3600e9)
+        >>> hourly.seasons(1000), hourly.seasons(100)
+        ((24, 168), (24,))
+        """
+        day, week, year = _DAY / self.step, 7 * _DAY / self.step, 365 * _DAY / self.step
+        seasons: list[float] = []
+        if self.kind == "workdays":
+            seasons = [5, 260]
+        elif self.kind == "months":
+            seasons = [12 / self.step]
+        elif self.kind == "dates" and self.step < _DAY:
+            # Rows of minutes and less may repeat with the hour; longer steps hardly do.
+            fine = 60 * _SECOND
+            hours = [fine / self.step, 60 * fine / self.step] if self.step <= fine else []
+            seasons = [*hours, day, week]
+        elif self.kind == "dates":
+            seasons = [week, round(year)]
+        return tuple(sorted(set(_whole(seasons, rows))))
 
     def __str__(self) -> str:
         if self.kind == "irregular":
@@ -78,10 +103,17 @@ class Clock(NamedTuple):
         if self.kind == "workdays":
             return "every working day"
         if self.kind == "months":
-            return "every month" if self.step == 1 else f"every {self.step:g} months"
-        size, name = next((u for u in _UNITS if self.step % u[0] == 0), (1, "nanosecond"))
+            size, name = (3, "quarter") if self.step == 3 else (1, "month")
+            size, name = (12, "year") if self.step % 12 == 0 else (size, name)
+        else:
+            size, name = next((u for u in _UNITS if self.step % u[0] == 0), (1, "nanosecond"))
         many = self.step / size
         return f"every {name}" if many == 1 else f"every {many:g} {name}s"
+
+
+def _whole(seasons: list[float], rows: int) -> list[int]:
+    """Seasons of whole steps that fit twice into so many rows."""
+    return [int(m) for m in seasons if m == int(m) and 1 < m <= rows / 2]
 
 
 def clock_of(times: np.ndarray) -> Clock:
@@ -119,59 +151,6 @@ def _differences(times: np.ndarray) -> np.ndarray:
     if np.issubdtype(times.dtype, np.datetime64):
         return np.diff(times.astype("M8[ns]").astype(np.int64)).astype(float)
     return np.diff(times)
-
-
-def find_time_column(table: Table) -> str | None:
-    """The first column of dates, or of text whose first row is an ISO date; None without one."""
-    import pandas as pd
-
-    for name in table.frame.columns:
-        column = table.frame[name]
-        if pd.api.types.is_datetime64_any_dtype(column):
-            return str(name)
-        first = column.iloc[0]
-        if isinstance(first, str) and len(first) >= 8:
-            try:
-                pd.to_datetime(first, format="ISO8601")
-            except ValueError:
-                continue
-            return str(name)
-    return None
-
-
-def read_times(table: Table, name: str, pattern: str | None = None) -> np.ndarray:
-    """Read a time column as datetime64[ns], or as floats where it holds numbers.
-
-    Dates are ISO (2016-07-01 13:00), or follow `pattern` in the notation of strptime. Nothing else
-    is guessed, as 01/02/2016 is ambiguous. Times with an offset are converted to UTC.
-    """
-    import pandas as pd
-
-    column = table.frame[name]
-    empty = column.isna().to_numpy()
-    if empty.any():
-        row = int(np.flatnonzero(empty)[0])
-        raise TableError(f"{table.location(row)}: the time ({name!r}) is missing")
-    if pd.api.types.is_numeric_dtype(column) and pattern is None:
-        return table.numbers(name)
-    if not pd.api.types.is_datetime64_any_dtype(column):
-        column = column.astype(str)
-    try:
-        times = pd.to_datetime(column, format=pattern or "ISO8601", utc=True, errors="coerce")
-    except ValueError as error:
-        raise TableError(
-            f"`time_format={pattern!r}` is no pattern of dates: {error}", parameter="time_format"
-        ) from error
-    wrong = np.flatnonzero(times.isna().to_numpy())
-    if wrong.size:
-        expected = f"as {pattern}" if pattern else "such as 2016-07-01 or 2016-07-01 13:00"
-        hint = "" if pattern else "; for another notation give `time_format`, such as %d.%m.%Y"
-        raise TableError(
-            f"{table.location(int(wrong[0]))}: the time ({name!r}) is "
-            f"{str(table.frame[name].iloc[wrong[0]])!r}, expected a date {expected}{hint}",
-            parameter="time_format",
-        )
-    return times.dt.tz_localize(None).to_numpy().astype("M8[ns]")
 
 
 def format_times(times: np.ndarray) -> list[str]:

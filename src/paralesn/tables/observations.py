@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from paralesn.tables.cleaning import Cleaning, fill_gaps, fill_missing, sort_by_time, split_future
-from paralesn.tables.clock import Clock, clock_of, find_time_column, read_times
-from paralesn.tables.reader import Table, TableError, check_columns, column_names, read_table
+from paralesn.tables.cleaning import Cleaning
+from paralesn.tables.clock import Clock
+from paralesn.tables.columns import read_columns
+from paralesn.tables.reading import Reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +38,8 @@ class Observations:
         How far apart they are.
     notes : list of str
         What was done to the table.
+    reading : Reading
+        How the file was read, with which a newer one is read the same way.
     """
 
     path: Path
@@ -48,6 +51,7 @@ class Observations:
     times: np.ndarray | None = None
     clock: Clock | None = None
     notes: list[str] = field(default_factory=list)
+    reading: Reading = field(default_factory=Reading)
 
     @property
     def rows(self) -> int:
@@ -80,22 +84,26 @@ def read_observations(
     *,
     time: str | None = None,
     cleaning: Cleaning | None = None,
+    reading: Reading | None = None,
 ) -> Observations:
     """Read a series from a table.
 
     Parameters
     ----------
     path : Path
-        CSV, also compressed, or Parquet.
+        Text with columns (CSV), Excel or Parquet, also compressed.
     targets : sequence of str
         Columns to forecast. Default: the only column of numbers.
     exog : sequence of str
         Extra input columns.
     time : str, optional
-        Column with the times of the rows. Default: the first other column of ISO dates; without
-        one, rows are in the order of the file.
+        Column with the times of the rows. Default: the first other column of dates; without one,
+        rows are in the order of the file.
     cleaning : Cleaning, optional
         What to do about missing values, skipped times and repeated times.
+    reading : Reading, optional
+        How the file is written, and its columns where they are not given. Default: as the content
+        of the file suggests, which `notes` tell and ``observations.reading`` keeps.
 
     Examples
     --------
@@ -103,64 +111,18 @@ def read_observations(
     >>> from pathlib import Path
     >>> from paralesn.tables.observations import read_observations
     >>> path = Path(tempfile.mkdtemp()) / "sales.csv"
-    >>> _ = path.write_text("day,sold\\n2024-01-01,3\\n2024-01-02,5\\n")
+    >>> _ = path.write_text("day;sold\\n01.02.2024;3,5\\n02.02.2024;5,25\\n")
     >>> observations = read_observations(path)
     >>> observations.y.ravel().tolist(), str(observations.clock)
-    ([3.0, 5.0], 'every day')
+    ([3.5, 5.25], 'every day')
+    >>> for note in observations.notes:
+    ...     print(note)
+    columns are separated by ';'
+    'day' is taken for the time of rows
+    'sold' is what is forecast
+    dates are read with the day first: '01.02.2024' is 2024-02-01
+    numbers have decimal commas: sold
     """
     cleaning = cleaning or Cleaning()
-    _check_requested(path, targets, exog, time)
-    is_complete = bool(targets) and time is not None
-    table = read_table(path, [*targets, *exog, str(time)] if is_complete else None)
-    notes: list[str] = []
-    if time is None:
-        others = table._replace(frame=table.frame.drop(columns=[*targets, *exog]))
-        time = find_time_column(others)
-        if time is not None:
-            notes.append(f"{time!r} is taken for the time of rows")
-    if not targets:
-        targets = [_only_numeric_column(table, {time, *exog})]
-        notes.append(f"{targets[0]!r} is what is forecast")
-    values = np.column_stack([table.numbers(name) for name in (*targets, *exog)])
-    names = (tuple(targets), tuple(exog))
-    if time is None:
-        order = np.arange(len(values))
-        observations = Observations(path, *names, values, notes=notes)
-    else:
-        times = read_times(table, time, cleaning.time_format)
-        times, values, order = sort_by_time(table, times, values, cleaning, notes)
-        clock = clock_of(times)
-        observations = Observations(path, *names, values, 0, time, times, clock, notes)
-    observations = fill_gaps(split_future(observations), cleaning)
-    return fill_missing(observations, table, order, cleaning)
-
-
-def _check_requested(
-    path: Path, targets: Sequence[str], exog: Sequence[str], time: str | None
-) -> None:
-    """Raise for columns that the table does not have, or that have two roles."""
-    names, times = column_names(path), [] if time is None else [time]
-    check_columns(path, names, targets, "targets")
-    check_columns(path, names, exog, "exog")
-    check_columns(path, names, times, "time")
-    roles = [*targets, *exog, *times]
-    twice = [name for name in (*targets, *exog) if roles.count(name) > 1]
-    if twice:
-        raise TableError(
-            f"column {twice[0]!r} is given twice among `targets`, `exog` and `time`",
-            parameter="targets",
-        )
-
-
-def _only_numeric_column(table: Table, others: set[str | None]) -> str:
-    """The only column of numbers that has no other role."""
-    import pandas as pd
-
-    names = [str(name) for name in table.frame.columns if name not in others]
-    numeric = [name for name in names if pd.api.types.is_numeric_dtype(table.frame[name])]
-    if len(numeric) != 1:
-        raise TableError(
-            f"`targets` must say which column to forecast, one of: {', '.join(numeric or names)}",
-            parameter="targets",
-        )
-    return numeric[0]
+    columns = read_columns(path, targets, exog, time=time, cleaning=cleaning, reading=reading)
+    return columns.observations(np.arange(len(columns.values)), cleaning, columns.notes)

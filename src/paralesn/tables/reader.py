@@ -1,69 +1,90 @@
-"""Read people's own tables: CSV (plain, ``.gz``, ``.xz``) and Parquet, columns by name.
+"""Read people's own tables: text (CSV and its relatives), Parquet and Excel, columns by name.
 
 What cannot be read is an error that names the line of the file, the column and the value. pandas,
-an optional package, is loaded when a table is read; Parquet needs pyarrow as well.
+an optional package, is loaded when a table is read; Parquet needs pyarrow as well, Excel openpyxl.
 """
 
-import csv
-import io
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from paralesn.files import opened, require
+from paralesn.files import require
+from paralesn.tables.errors import TableError as TableError
+from paralesn.tables.notes import listed
+from paralesn.tables.numerals import (
+    PLAIN,
+    AmbiguousNumberError,
+    NumberFormat,
+    are_numbers,
+    parse_numbers,
+)  # fmt: skip
+from paralesn.tables.reading import Reading
+from paralesn.tables.table_file import TableFile, texts_of
 
-_SEPARATORS = ",;\t|"
-_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+(?:[. ]\d{3})*,\d+\s*")
-_COMMA = (
-    "a comma is not read as a decimal separator: write {point}, or convert the file once with "
-    "pandas.read_csv(file, sep=';', decimal=',').to_csv(new, index=False)"
-)
 
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table as read: `frame` is a pandas frame of the requested columns.
 
-class TableError(ValueError):
-    """A table that cannot be used as it is.
-
-    In messages, parameters are marked by backticks, also with a value: `missing='error'`.
-
-    Attributes
-    ----------
-    parameter : str or None
-        The parameter that is wrong, or that decides what to do about the table.
+    `formats`, `marks` and `units` are filled as columns are read: how numbers are written in
+    columns of text, marks of missing values, and signs such as % that numbers have.
     """
 
-    def __init__(self, message: str, *, parameter: str | None = None) -> None:
-        super().__init__(message)
-        self.parameter = parameter
-
-
-class Table(NamedTuple):
-    """A table as read: `frame` is a pandas frame of the requested columns."""
-
-    path: Path
+    file: TableFile
     frame: Any
-    names: list[str]  # of all columns of the file
+    formats: dict[str, NumberFormat] = field(default_factory=dict)
+    marks: dict[str, dict[str, int]] = field(default_factory=dict)
+    units: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.file.path
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all columns of the file."""
+        return self.file.names
 
     def location(self, row: int) -> str:
-        """The file and the line, or the row of Parquet, that a row of the frame came from."""
-        if is_parquet(self.path):
-            return f"{self.path.name}, row {row + 1}"
-        return f"{self.path.name}, line {_line_of(self.path, row)}"
+        """The file and the line, or the row of Parquet and Excel, that a row came from."""
+        return f"{self.path.name}, {self.file.location(row)}"
+
+    def column(self, name: str) -> Any:
+        """A column, also one that was not requested."""
+        return self.frame[name] if name in self.frame else self.file.frame([name])[name]
+
+    def texts(self, name: str) -> list[str | None]:
+        """A column as text, None where it is empty."""
+        return texts_of(self.column(name))
+
+    def is_numeric(self, name: str) -> bool:
+        """Whether a column holds numbers, in any notation."""
+        import pandas as pd
+
+        column = self.column(name)
+        if pd.api.types.is_datetime64_any_dtype(column):
+            return False
+        return pd.api.types.is_numeric_dtype(column) or are_numbers(self.texts(name))
 
     def numbers(self, name: str) -> np.ndarray:
         """A column as floats, NaN where it is empty; text and infinity are refused."""
         import pandas as pd
 
-        column = self.frame[name]
+        column = self.column(name)
         if pd.api.types.is_numeric_dtype(column):
             values = column.to_numpy(float, na_value=np.nan)
+            if self.file.decimal == ",":
+                self.formats[name] = NumberFormat(",", "")
+            elif (values[np.isfinite(values)] % 1).any():
+                self.formats[name] = PLAIN
         elif pd.api.types.is_datetime64_any_dtype(column):
             raise TableError(f"{self.path.name}: column {name!r} holds dates, expected numbers")
         else:
-            values = pd.to_numeric(column, errors="coerce").to_numpy(float, na_value=np.nan)
-            self._refuse_text(name, np.isnan(values) & column.notna().to_numpy())
+            values = self._numbers_in_text(name)
         if np.isinf(values).any():
             row = int(np.flatnonzero(np.isinf(values))[0])
             raise TableError(
@@ -71,37 +92,59 @@ class Table(NamedTuple):
             )
         return values
 
+    def _numbers_in_text(self, name: str) -> np.ndarray:
+        """Numbers of a column of text."""
+        known, texts = self.file.reading, self.texts(name)
+        try:
+            numerals = parse_numbers(texts, known.decimal, known.thousands, self.file.decimal)
+        except AmbiguousNumberError as error:
+            row = next(k for k, text in enumerate(texts) if text and text.strip() == error.text)
+            readings = " or ".join(
+                f"{one.value(error.text):.12g} (`thousands={one.thousands!r}`)" if one.thousands
+                else f"{one.value(error.text):.12g} (`decimal={one.decimal!r}`)"
+                for one in error.formats
+            )  # fmt: skip
+            raise TableError(
+                f"{self.location(row)}: column {name!r} is {error.text!r}, which may be {readings}",
+                parameter="decimal",
+            ) from None
+        self._refuse_text(name, numerals.is_wrong)
+        self.formats[name] = numerals.format
+        if numerals.marks:
+            self.marks[name] = numerals.marks
+        if numerals.unit:
+            self.units[name] = numerals.unit
+        return numerals.values
+
     def _refuse_text(self, name: str, is_text: np.ndarray) -> None:
-        """Raise for the first value that is text, with a hint where it has a decimal comma."""
+        """Raise for the first value that is no number."""
         rows = np.flatnonzero(is_text)
-        if not rows.size:
-            return
-        value = str(self.frame[name].iloc[rows[0]])
-        more = f" ({rows.size} such values in this column)" if rows.size > 1 else ""
-        hint = ""
-        if _DECIMAL_COMMA.fullmatch(value):
-            point = value.strip().replace(".", "").replace(" ", "").replace(",", ".")
-            hint = "; " + _COMMA.format(point=point)
-        raise TableError(
-            f"{self.location(int(rows[0]))}: column {name!r} is {value!r}, expected a number"
-            f"{more}{hint}"
-        )
+        if rows.size:
+            value = str(self.column(name).iloc[rows[0]])
+            more = f" ({rows.size} such values in this column)" if rows.size > 1 else ""
+            raise TableError(
+                f"{self.location(int(rows[0]))}: column {name!r} is {value!r}, expected a number"
+                f"{more}"
+            )
+
+    def number_notes(self) -> list[str]:
+        """What is to be said about how numbers are written."""
+        notes: dict[str, list[str]] = {}
+        for name, format in self.formats.items():
+            if format.words():
+                notes.setdefault(f"numbers have {format.words()}", []).append(name)
+        for name, unit in self.units.items():
+            notes.setdefault(f"the sign {unit!r} of numbers is left out", []).append(name)
+        for name, marks in self.marks.items():
+            for mark, count in marks.items():
+                times = "once" if count == 1 else f"{count} times"
+                notes.setdefault(f"{mark!r} ({times}) is taken as missing", []).append(name)
+        return [f"{words}: {listed(names, 5)}" for words, names in notes.items()]
 
 
-def is_parquet(path: Path) -> bool:
-    """Whether a file is in the Parquet format, whatever its name."""
-    with path.open("rb") as file:
-        return file.read(4) == b"PAR1"
-
-
-def column_names(path: Path) -> list[str]:
+def column_names(path: Path, reading: Reading | None = None) -> list[str]:
     """Names of the columns of a table."""
-    if is_parquet(path):
-        require("pyarrow", "tables", purpose="reading Parquet")
-        from pyarrow import parquet
-
-        return [str(name) for name in parquet.read_schema(path).names]
-    return _header(path).names
+    return TableFile(path, reading).names
 
 
 def check_columns(
@@ -124,136 +167,18 @@ def check_columns(
             )
 
 
-def read_table(path: Path, columns: Sequence[str] | None = None) -> Table:
+def read_table(
+    source: Path | TableFile, columns: Sequence[str] | None = None, reading: Reading | None = None
+) -> Table:
     """Read the columns named, or all columns whose names are unique."""
     require("pandas", "tables", purpose="reading tables")
-    names = column_names(path)
+    file = source if isinstance(source, TableFile) else TableFile(source, reading)
+    names = file.names
     requested = [name for name in names if names.count(name) == 1]
     if columns is not None:
         requested = list(dict.fromkeys(columns))
-    check_columns(path, names, requested)
-    frame = _read_parquet(path, requested) if is_parquet(path) else _read_csv(path, requested)
+    check_columns(file.path, names, requested)
+    frame = file.frame(requested)
     if not len(frame):
-        raise TableError(f"{path.name} has a header ({', '.join(names)}) and no rows")
-    return Table(path, frame, names)
-
-
-def _read_parquet(path: Path, columns: list[str]) -> Any:
-    from pyarrow import parquet
-
-    # With the metadata, pandas would turn columns that once were an index back into one.
-    return parquet.read_table(path, columns=columns).to_pandas(ignore_metadata=True)
-
-
-def _read_csv(path: Path, columns: list[str]) -> Any:
-    import pandas as pd
-
-    head = _header(path)
-    _check_widths(path, head)
-    positions = [head.names.index(name) for name in columns]
-    with opened(path) as file:
-        file.readline()
-        try:
-            frame = pd.read_csv(
-                file, sep=head.separator, header=None, names=range(len(head.names)),
-                usecols=positions, index_col=False, skipinitialspace=True, low_memory=False,
-                skip_blank_lines=len(head.names) > 1, encoding="utf-8",
-                float_precision="round_trip",
-            )  # fmt: skip
-        except pd.errors.EmptyDataError:
-            frame = pd.DataFrame({position: [] for position in positions})
-        except (pd.errors.ParserError, UnicodeDecodeError) as error:
-            raise TableError(f"{path.name} cannot be read: {error}") from error
-    return frame.rename(columns=dict(enumerate(head.names)))[columns]
-
-
-class _Header(NamedTuple):
-    """The first line of a CSV file."""
-
-    names: list[str]
-    separator: str
-
-
-def _header(path: Path) -> _Header:
-    """Read the names in the first line, and find what separates them."""
-    with opened(path) as file:
-        line = file.readline()
-    if not line.strip():
-        raise TableError(f"{path.name} is empty, or its first line is: expected names of columns")
-    try:
-        text = line.decode("utf-8-sig").strip("\r\n")
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:
-        raise TableError(
-            f"{path.name} is neither a text file in UTF-8 nor Parquet: export it as CSV"
-        )
-    separator = max(_SEPARATORS, key=text.count)
-    names = [
-        name.strip()
-        for name in next(csv.reader([text], delimiter=separator, skipinitialspace=True))
-    ]
-    if all(_is_number(name) for name in names):
-        raise TableError(
-            f"{path.name} begins with numbers ({text[:40]}), expected a line with the names of the "
-            "columns"
-        )
-    return _Header(names, separator)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _check_widths(path: Path, head: _Header) -> None:
-    """Refuse lines with more or fewer values than the header has names.
-
-    pandas would drop values beyond the header, and fill short lines up with NaN.
-    """
-    count, separator = len(head.names) - 1, head.separator.encode()
-    with opened(path) as file:
-        file.readline()
-        for number, line in enumerate(file, 2):
-            if b'"' in line:
-                break  # separators may be inside quotes
-            if line.count(separator) != count and line.strip():
-                _refuse_width(path, head, number, line.count(separator) + 1)
-        else:
-            return
-    for number, record in _records(path, head):
-        if len(record) != len(head.names):
-            _refuse_width(path, head, number, len(record))
-
-
-def _refuse_width(path: Path, head: _Header, number: int, width: int) -> None:
-    """Raise for a line of `width` values."""
-    hint = ""
-    if head.separator == "," and width > len(head.names):
-        hint = "; if numbers are written like 5,82: " + _COMMA.format(point="5.82")
-    names = f"{len(head.names)} column{'s' if len(head.names) > 1 else ''}"
-    raise TableError(
-        f"{path.name}, line {number} has {width} values where the header names {names}{hint}"
-    )
-
-
-def _records(path: Path, head: _Header) -> Iterator[tuple[int, list[str]]]:
-    """Yield rows as Python's csv module reads them, with the number of the line each ends in."""
-    with opened(path) as file:
-        text = io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline="")
-        rows = csv.reader(text, delimiter=head.separator, skipinitialspace=True)
-        next(rows)
-        for record in rows:
-            if record or len(head.names) == 1:
-                yield rows.line_num, record or [""]
-
-
-def _line_of(path: Path, row: int) -> int:
-    """Number of the line that a row of the table is in."""
-    for count, (number, _) in enumerate(_records(path, _header(path))):
-        if count == row:
-            return number
-    return row + 2
+        raise TableError(f"{file.path.name} has a header ({', '.join(names)}) and no rows")
+    return Table(file, frame)
