@@ -69,6 +69,6 @@ docs: .venv/docs
 	@touch $@
 
 clean:
-	rm -rf docs/_build docs/gallery docs/api/generated docs/_generated
+	rm -rf docs/_build docs/gallery docs/api/generated docs/_generated benchmarks/.cache
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -9,5 +9,6 @@ SUITES = {
     "chaos": "How long closed-loop forecasts stay valid",
     "features": "Speed and memory of features of whole datasets",
     "defaults": "Accuracy without any choice of hyperparameters, on real data",
+    "forecasting": "Accuracy of default forecasts of real series, beside statsforecast",
     "classifiers": "Accuracy against time, beside MiniRocket, MultiRocket and Hydra",
 }

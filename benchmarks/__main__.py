@@ -6,6 +6,7 @@ import platform
 from datetime import date
 from importlib import import_module
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import numba
@@ -15,7 +16,8 @@ from benchmarks import SUITES
 from benchmarks.timing import Report
 from paralesn.files import replacing
 
-PACKAGES = ("paralesn", "numpy", "numba", "scikit-learn", "reservoirpy", "torch", "jax")
+PACKAGES = ("paralesn", "numpy", "numba", "scikit-learn")
+RIVALS = ("reservoirpy", "torch", "jax", "statsforecast")
 WIDE = 160  # columns of a saved table
 
 
@@ -48,10 +50,11 @@ def save(report: Report, where: str, path: Path) -> None:
 def _where() -> str:
     """The day, the machine, how busy it is, and what computes."""
     busy = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    names = [*PACKAGES, *filter(find_spec, RIVALS)]  # a suite does without the others' rivals
     return (
         f"{date.today()}: Python {platform.python_version()} on {platform.machine()}, "
         f"{numba.config.NUMBA_NUM_THREADS} cores{busy}; "
-        + ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+        + ", ".join(f"{name} {version(name)}" for name in names)
     )
 
 
