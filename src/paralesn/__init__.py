@@ -4,14 +4,15 @@ from importlib.metadata import version
 
 from paralesn import theory
 from paralesn.estimators.classifier import ReservoirClassifier
+from paralesn.estimators.forecaster.estimator import ReservoirForecaster, SmootherBank
+from paralesn.estimators.forecaster.spread import Forecast
 from paralesn.estimators.regressor import ReservoirRegressor
-from paralesn.estimators.state_forecaster.calibration import Forecast
-from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.features.filter_bank import FilterBank
 from paralesn.features.pooled_states import PooledStates
 from paralesn.layers import operators
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.layers.recurrent import RecurrentLayer
+from paralesn.layers.smoothers import SmootherLayer
 from paralesn.layers.state import State
 from paralesn.persistence import load, register, save
 from paralesn.readouts.dual_ridge import DualRidge
@@ -35,7 +36,9 @@ __all__ = [
     "RecurrentLayer",
     "ResESN",
     "ReservoirClassifier",
-    "StateForecaster",
+    "ReservoirForecaster",
+    "SmootherBank",
+    "SmootherLayer",
     "ReservoirRegressor",
     "Ridge",
     "SCR",

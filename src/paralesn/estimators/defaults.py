@@ -46,3 +46,8 @@ def forecasting_reservoir() -> ParalESN:
 def forecasting_readout() -> Ridge:
     """The readout of a forecaster that was given none."""
     return Ridge(alphas=(1e-8, 1e-6, 1e-4, 1e-2, 1, 100))
+
+
+def shared_readout() -> Ridge:
+    """The readout of a forecaster's reservoir of changes that was given none."""
+    return Ridge(alphas=tuple(10.0**k for k in range(-3, 7)))

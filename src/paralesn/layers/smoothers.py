@@ -53,7 +53,9 @@ class SmootherLayer:
             array.setflags(write=False)
             object.__setattr__(self, name, array)
         gains = np.stack([self.level, self.trend, self.damping, self.drift, self.season])
-        if not (np.isfinite(gains).all() and gains.min(initial=0) >= 0 and gains.max(initial=0) <= 1):
+        if not (
+            np.isfinite(gains).all() and gains.min(initial=0) >= 0 and gains.max(initial=0) <= 1
+        ):
             raise ValueError("gains and damping of smoothers must lie in [0, 1]")
         if count and self.period.min() < 1:
             raise ValueError(f"period of smoothers must be at least 1, got {self.period.min()}")

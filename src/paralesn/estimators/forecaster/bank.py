@@ -129,7 +129,7 @@ def fit_bank(y: np.ndarray, seasons: tuple[int, ...], horizon: int, origins: Ori
     flat_errors, layer, errors = np.zeros(0), smoother_grid(1, False).part(np.zeros(0, int)), []
     if is_flat:
         flat = intermittent.flat_forecasts(y, origins.steps)
-        flat_errors = (counted[..., None] * np.abs(np.nan_to_num(truth[..., None] - flat[:, None])))
+        flat_errors = counted[..., None] * np.abs(np.nan_to_num(truth[..., None] - flat[:, None]))
         flat_errors = flat_errors.sum(axis=(0, 1))
     else:
         for log in (False, True) if np.nanmin(y) > 0 else (False,):
@@ -151,7 +151,11 @@ def fit_bank(y: np.ndarray, seasons: tuple[int, ...], horizon: int, origins: Ori
     return bank.follow(y, np.zeros(0, np.int64), 1)[1]
 
 
-_TREND_PRIORS = {0.05: 1.0, 0.1: 1.5, 0.2: 1.0}  # by gain of a damped trend, relative to the level's
+_TREND_PRIORS = {
+    0.05: 1.0,
+    0.1: 1.5,
+    0.2: 1.0,
+}  # by gain of a damped trend, relative to the level's
 _DRIFT_PRIORS = {0.5: 2.5, 1.0: 0.6}
 _LEVEL_PRIORS = {0.05: 0.7, 0.1: 1.0, 0.2: 1.0, 0.35: 1.3, 0.5: 1.5, 0.7: 1.3, 1.0: 1.0}
 

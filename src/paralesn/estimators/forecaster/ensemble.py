@@ -78,7 +78,7 @@ class FittedEnsemble:
         for k, (member, series) in enumerate(zip(self.shared, self.of_shared, strict=True), 1):
             counted = self.weights[series, k]
             values[series] += counted[:, None] * _where(counted, member.forecast(steps))
-        return self._sane(values, histories)
+        return np.maximum(values, self.spread.floor[:, None])
 
     def follow(
         self, histories: Sequence[np.ndarray], new: Sequence[np.ndarray],
@@ -103,18 +103,27 @@ class FittedEnsemble:
                 if self.weights[i, k]:
                     forecasts[i] += self.weights[i, k] * ahead
             shared.append(member)
-        whole = [np.concatenate([y, x]) for y, x in zip(histories, new, strict=True)]
-        forecasts = [self._sane(f, [y] * len(f), i) for i, (f, y) in
-                     enumerate(zip(forecasts, whole, strict=True))]  # fmt: skip
+        forecasts = [np.maximum(f, low) for f, low in
+                     zip(forecasts, self.spread.floor, strict=True)]  # fmt: skip
         after = replace(self, banks=PackedBanks.pack(banks), shared=tuple(shared))
         return forecasts, after
 
-    def _sane(
-        self, values: np.ndarray, histories: Sequence[np.ndarray], of_series: int | None = None
-    ) -> np.ndarray:
-        """Forecasts of a series that never was negative are not negative either."""
-        floor = self.spread.floor if of_series is None else self.spread.floor[of_series]
-        return np.maximum(values, np.reshape(floor, (-1, 1)))
+    def one_step(
+        self, histories: Sequence[np.ndarray], others: Sequence[np.ndarray]
+    ) -> list[np.ndarray]:
+        """Forecasts (n,) of every step of the histories from the one before; NaN for the first."""
+        origins = [np.arange(y.size - 1) for y in histories]
+        values = [w * bank.follow(y, o, 1)[0][:, 0] for w, bank, y, o in
+                  zip(self.weights[:, 0], self.banks, histories, origins, strict=True)]  # fmt: skip
+        for k, (member, series) in enumerate(zip(self.shared, self.of_shared, strict=True), 1):
+            readings = [Reading(_readable(histories[i], None, member.log), others[i],
+                                member.static[j]) for j, i in enumerate(series)]  # fmt: skip
+            ahead, _ = member.follow(readings, [origins[i] for i in series], go_on=False)
+            for i, forecasts in zip(series, ahead, strict=True):
+                if self.weights[i, k]:
+                    values[i] += self.weights[i, k] * forecasts[:, 0]
+        return [np.concatenate([[np.nan], np.maximum(v, low)]) for v, low in
+                zip(values, self.spread.floor, strict=True)]  # fmt: skip
 
     def part(self, series: Sequence[int]) -> "FittedEnsemble":
         """The ensemble of some of the series."""
@@ -126,7 +135,8 @@ class FittedEnsemble:
             old = np.array([j for _, j in at], int)
             state = replace(member.state, layers=tuple(h[old] for h in member.state.layers))
             shared.append(replace(member, scale=member.scale[old], state=state,
-                                  newest=member.newest[old], static=member.static[old]))  # fmt: skip
+                                  newest=member.newest[old], latest=member.latest[old],
+                                  static=member.static[old]))  # fmt: skip
             of_shared.append(np.array([new for new, _ in at], int))
         s = self.spread
         rows = (s.scale, s.quantiles, s.multiplicative, s.floor, s.evidence)
@@ -134,6 +144,32 @@ class FittedEnsemble:
             self.horizon, PackedBanks.pack([banks[i] for i in chosen]), tuple(shared),
             tuple(of_shared), self.weights[chosen], Spread(*(row[chosen] for row in rows)),
         )  # fmt: skip
+
+    def replaced(self, series: Sequence[int], part: "FittedEnsemble") -> "FittedEnsemble":
+        """This ensemble, with some of the series where `part` has them."""
+        banks = list(self.banks)
+        for i, bank in zip(series, part.banks, strict=True):
+            banks[i] = bank
+        new_place = {i: j for j, i in enumerate(series)}
+        shared = []
+        for k, (member, members) in enumerate(zip(self.shared, self.of_shared, strict=True)):
+            other, others = part.shared[k], part.of_shared[k].tolist()
+            at = [(j, others.index(new_place[int(i)])) for j, i in enumerate(members)
+                  if int(i) in new_place]  # fmt: skip
+            old, new = ([pair[side] for pair in at] for side in (0, 1))
+            layers = tuple(h.copy() for h in member.state.layers)
+            newest, latest = member.newest.copy(), member.latest.copy()
+            for h, theirs in zip(layers, other.state.layers, strict=False):
+                h[old] = theirs[new]
+            newest[old], latest[old] = other.newest[new], other.latest[new]
+            state = replace(member.state, layers=layers)
+            shared.append(replace(member, state=state, newest=newest, latest=latest))
+        return replace(self, banks=PackedBanks.pack(banks), shared=tuple(shared))
+
+    def without_floor(self) -> "FittedEnsemble":
+        """Let forecasts be negative, where they are of remainders."""
+        floor = np.full(len(self.banks), -np.inf)
+        return replace(self, spread=replace(self.spread, floor=floor))
 
     def check(self) -> None:
         """Check what a file said."""
@@ -164,7 +200,7 @@ class _Draft(NamedTuple):
 def fit_ensemble(
     series: Sequence[Learning],
     horizon: int,
-    reservoir_for: Callable[[tuple[int, ...], int, int], Any],
+    reservoir_for: Callable[[tuple[int, ...], int, int], Any] | None,
     readout: Any,
     n_jobs: int | None = None,
 ) -> FittedEnsemble:
@@ -173,21 +209,15 @@ def fit_ensemble(
     Parameters
     ----------
     reservoir_for : function of seasons, length and inputs, makes a reservoir to fit
+        None: the bank alone.
     readout : regressor that was not fitted yet
     """
-    judged_by = _series_of_readouts(series, horizon)
-    together = np.zeros(len(series), bool)
-    for chosen in judged_by.values():
-        together[chosen] = True
-    drafts: list[Any] = [None] * len(series)
-
-    def draft(i: int) -> None:
-        drafts[i] = _draft(series[i], horizon, bool(together[i]))
-
-    threads.for_each(draft, range(len(series)), threads.count(n_jobs))
+    judged_by = {} if reservoir_for is None else _series_of_readouts(series, horizon)
+    drafts = _drafts(series, horizon, judged_by.values(), n_jobs)
     members: list[Judged] = []
     of_shared: list[np.ndarray] = []
     for log, chosen in judged_by.items():
+        assert reservoir_for is not None
         readings = [Reading(_readable(series[i].y, None, log), series[i].others, series[i].static)
                     for i in chosen]  # fmt: skip
         lengths = [len(reading.values) for reading in readings]
@@ -198,17 +228,62 @@ def fit_ensemble(
         if judged is not None:
             members.append(judged)
             of_shared.append(np.array(chosen, int))
+    return _weighed(series, drafts, members, of_shared, horizon, several=len(series) > 1)
+
+
+def apply_ensemble(
+    ensemble: FittedEnsemble, series: Sequence[Learning], n_jobs: int | None = None
+) -> FittedEnsemble:
+    """The ensemble of series never seen: banks of their own, and readouts learnt from others."""
+    h = ensemble.horizon
+    usable = [i for i, s in enumerate(series)
+              if s.y.size > 2 and not intermittent.is_intermittent(s.y)]  # fmt: skip
+    chosen_by = [[i for i in usable if not member.log or np.nanmin(series[i].y) > 0]
+                 for member in ensemble.shared]  # fmt: skip
+    drafts = _drafts(series, h, [], n_jobs)
+    members = []
+    for member, chosen in zip(ensemble.shared, chosen_by, strict=True):
+        readings = [Reading(_readable(series[i].y, None, member.log), series[i].others,
+                            series[i].static) for i in chosen]  # fmt: skip
+        blank = member.for_series(readings)
+        forecasts, new = blank.follow(readings, [drafts[i].origins for i in chosen], go_on=False)
+        members.append(Judged(new, list(forecasts)))
+    of_shared = [np.array(chosen, int) for chosen in chosen_by]
+    return _weighed(series, drafts, members, of_shared, h, several=True)
+
+
+def _drafts(
+    series: Sequence[Learning], horizon: int, judged_by: Any, n_jobs: int | None
+) -> list[_Draft]:
+    """The bank of every series, on all cores."""
+    together = np.zeros(len(series), bool)
+    for chosen in judged_by:
+        together[chosen] = True
+    drafts: list[Any] = [None] * len(series)
+
+    def draft(i: int) -> None:
+        drafts[i] = _draft(series[i], horizon, bool(together[i]))
+
+    threads.for_each(draft, range(len(series)), threads.count(n_jobs))
+    return drafts
+
+
+def _weighed(
+    series: Sequence[Learning], drafts: Sequence[_Draft], members: Sequence[Judged],
+    of_shared: Sequence[np.ndarray], horizon: int, several: bool,
+) -> FittedEnsemble:  # fmt: skip
+    """Weigh bank and readouts for every series, and measure how far both together are off."""
     weights = np.zeros((len(series), 1 + len(members)))
+    place = [{int(i): j for j, i in enumerate(chosen)} for chosen in of_shared]
     errors = []
     for i, (learning, own) in enumerate(zip(series, drafts, strict=True)):
-        ahead = [own.forecasts]
-        for judged, chosen in zip(members, of_shared, strict=True):
-            at = np.flatnonzero(chosen == i)
-            ahead.append(judged.forecasts[at[0]] if at.size else None)
-        weights[i] = _weigh(learning.y, own, ahead, horizon, len(series) > 1)
+        ahead: list[np.ndarray | None] = [own.forecasts]
+        ahead += [judged.forecasts[at[i]] if i in at else None for judged, at in
+                  zip(members, place, strict=True)]  # fmt: skip
+        weights[i] = _weigh(learning.y, own, ahead, horizon, several)
         both = np.zeros_like(own.forecasts)
         for w, forecasts in zip(weights[i], ahead, strict=True):
-            if w:
+            if w and forecasts is not None:
                 both += w * forecasts
         errors.append(_errors(learning, own, both, horizon))
     ensemble = FittedEnsemble(

@@ -62,6 +62,8 @@ class SharedReadout:
         Of the reservoir after the last step, for all series.
     newest : (S,)
         The last value or logarithm.
+    latest : (S, units)
+        What the readout reads of the last step.
     static : (S, static)
     """
 
@@ -72,6 +74,7 @@ class SharedReadout:
     scale: np.ndarray
     state: State
     newest: np.ndarray
+    latest: np.ndarray
     static: np.ndarray
 
     def forecast(self, steps: int) -> np.ndarray:
@@ -79,7 +82,7 @@ class SharedReadout:
         if not len(self.newest):
             return np.zeros((0, steps))
         state, newest, pieces = self.state, self.newest, []
-        z = self._latest
+        z = self.latest
         for _ in range(-(-steps // self.horizon)):
             ahead = self.predicted(z, self.static, newest, self.scale)
             pieces.append(ahead)
@@ -94,12 +97,6 @@ class SharedReadout:
             newest = ahead[:, -1]
         values = np.concatenate(pieces, axis=1)[:, :steps]
         return np.exp(np.minimum(values, 700.0)) if self.log else values
-
-    @property
-    def _latest(self) -> np.ndarray:
-        """What the readout reads of `state`: raw states, real parts first."""
-        (h,) = self.state.layers[-1:]
-        return np.concatenate([h.real, h.imag], axis=1) if np.iscomplexobj(h) else h
 
     def predicted(
         self, z: np.ndarray, static: np.ndarray, newest: np.ndarray, scale: np.ndarray
@@ -116,22 +113,33 @@ class SharedReadout:
 
         With `go_on` series follow those seen so far, otherwise they begin.
         """
-        before = self.newest if go_on else None
+        before, start = (self.newest, self.state) if go_on else (None, None)
         forecasts = [np.empty((o.size, self.horizon)) for o in origins]
-        blocks = StateBlocks(self.reservoir, readings, self.scale, before, self.state if go_on else None)  # noqa: E501
+        latest = self.latest.copy()
+        blocks = StateBlocks(self.reservoir, readings, self.scale, before, start)
         for i, first, z in blocks:
+            latest[i] = z[-1]
             at = np.flatnonzero((origins[i] >= first) & (origins[i] < first + len(z)))
             if at.size:
                 steps = origins[i][at]
-                newest = readings[i].values[steps]
-                forecasts[i][at] = self.predicted(
-                    z[steps - first], self.static[i], newest, self.scale[i]
-                )
-        newest = np.array([r.values[-1] if r.values.size else b for r, b in
-                           zip(readings, self.newest if go_on else np.zeros(len(readings)), strict=True)])  # fmt: skip # noqa: E501
+                given = (self.static[i], readings[i].values[steps], self.scale[i])
+                forecasts[i][at] = self.predicted(z[steps - first], *given)
+        newest = self.newest.copy()
+        for i, reading in enumerate(readings):
+            newest[i] = reading.values[-1] if reading.values.size else newest[i]
         if self.log:
             forecasts = [np.exp(np.minimum(f, 700.0)) for f in forecasts]
-        return forecasts, replace(self, state=blocks.state, newest=newest)
+        return forecasts, replace(self, state=blocks.state, newest=newest, latest=latest)
+
+    def for_series(self, readings: Sequence[Reading]) -> "SharedReadout":
+        """The same readout for other series, of which nothing is read yet."""
+        count = len(readings)
+        static = np.stack([r.static for r in readings]) if count else self.static[:0]
+        blank = State((), self.reservoir.fingerprint_)
+        newest = np.array([r.values[-1] for r in readings])
+        latest = np.zeros((count, self.reservoir.n_features_out_))
+        return replace(self, scale=_scales(readings), static=static, state=blank, newest=newest,
+                       latest=latest)  # fmt: skip
 
     def check(self) -> None:
         """Check what a file said."""
@@ -142,7 +150,7 @@ class SharedReadout:
             self.state.origin == self.reservoir.fingerprint_
             and self.newest.shape == (count,) and np.isfinite(self.newest).all()
             and np.isfinite(self.scale).all() and self.scale.min(initial=1) > 0
-            and len(self.static) == count and isinstance(self.horizon, int) and self.horizon >= 1
+            and len(self.static) == len(self.latest) == count and isinstance(self.horizon, int) and self.horizon >= 1
         )  # fmt: skip
         if not right:
             raise ValueError("the parts of a reservoir with a shared readout do not fit together")
@@ -178,6 +186,8 @@ class StateBlocks:
                 last += 1
             yield from self._run(range(first, last), size, ends)
             first = last
+        if not ends:
+            return
         layers = zip(*(end.layers for end in ends), strict=True)
         self.state = State(tuple(np.concatenate(h) for h in layers), self.reservoir.fingerprint_)
 
@@ -190,12 +200,10 @@ class StateBlocks:
         if self.start is not None:
             part = tuple(h[members.start : members.stop] for h in self.start.layers)
             state = State(part, self.start.origin)
-        pieces = range(0, max(int(lengths.max()), 1), size) if len(inputs) == 1 else (0,)
+        pieces = range(0, int(lengths.max()), size) if len(inputs) == 1 else (0,)
         for t in pieces:
             rows = [x[t : t + size] for x in inputs] if len(inputs) == 1 else inputs
             data = Series(np.concatenate(rows), np.array([len(x) for x in rows]), RAGGED)
-            if not len(data.rows):
-                break
             states, state = self.reservoir.run(data, state)
             for i, z in zip(members, states, strict=True):
                 if len(z):
@@ -209,6 +217,13 @@ class StateBlocks:
         first = reading.values[:1] if self.before is None else self.before[i : i + 1]
         changes = np.diff(reading.values, prepend=first) / self.scale[i]
         return np.ascontiguousarray(np.column_stack([changes, reading.others]))
+
+
+def _scales(readings: Sequence[Reading]) -> np.ndarray:
+    """Mean absolute change of every series; 1 where it never changes."""
+    scale = np.array([np.abs(np.diff(r.values)).mean() if len(r.values) > 1 else 0.0
+                      for r in readings])  # fmt: skip
+    return np.where(scale > 0, scale, 1.0)
 
 
 class Judged(NamedTuple):
@@ -246,16 +261,17 @@ def fit_shared_readout(
     if rows < least:
         return None
     every = max(1, rows // _ROWS)
-    scale = np.array([np.abs(np.diff(r.values)).mean() if len(r.values) > 1 else 0.0
-                      for r in readings])  # fmt: skip
-    scale[~(scale > 0)] = 1.0
+    scale = _scales(readings)
     static = np.stack([r.static for r in readings])
     reservoir.fit(Series(np.zeros((1, 1 + readings[0].others.shape[1])), np.array([1]), "single"))
     newest = np.array([r.values[-1] for r in readings])
     blank = State((), reservoir.fingerprint_)
-    draft = SharedReadout(reservoir, readout, h, log, scale, blank, newest, static)
+    latest = np.zeros((count, reservoir.n_features_out_))
+    draft = SharedReadout(reservoir, readout, h, log, scale, blank, newest, latest, static)
 
-    def lessons(begins: Sequence[int], stops: Sequence[int]) -> Iterator[tuple[np.ndarray, np.ndarray]]:  # noqa: E501
+    def lessons(
+        begins: Sequence[int], stops: Sequence[int]
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """States and targets of the steps between `begins` and `stops` of every series."""
         for i, first, z in StateBlocks(reservoir, readings, scale):
             y = readings[i].values

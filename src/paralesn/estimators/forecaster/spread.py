@@ -52,17 +52,21 @@ class Spread:
 
     def bounds(self, values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper bounds (S, steps) of forecasts, to hold a share `level`."""
-        steps = values.shape[1]
-        scale = extended(self.scale, steps)
-        caution = 1 + _CAUTION / self.evidence
-        size = np.array([np.interp(level, _SHARES, row) for row in self.quantiles]) * caution
-        reach = size[:, None] * scale
-        is_product = self.multiplicative[:, None]
-        with np.errstate(over="ignore"):
-            grown = np.where(is_product, np.exp(np.minimum(reach, 700.0)), 1.0)
-            lower = np.where(is_product, values / grown, values - reach)
-            upper = np.where(is_product, values * grown, values + reach)
-        return np.maximum(lower, np.minimum(self.floor[:, None], values)), upper
+        scale = extended(self.scale, values.shape[1])
+        reach = self._size(level)[:, None] * scale
+        return _around(values, reach, self.multiplicative[:, None], self.floor[:, None])
+
+    def one_step_bounds(
+        self, i: int, values: np.ndarray, level: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper bounds (n,) of forecasts of series i, each one step ahead."""
+        reach = self._size(level)[i] * self.scale[i, 0]
+        return _around(values, reach, self.multiplicative[i], self.floor[i])
+
+    def _size(self, level: float) -> np.ndarray:
+        """Half the width (S,) of intervals, in units of the scale."""
+        size = np.array([np.interp(level, _SHARES, row) for row in self.quantiles])
+        return np.asarray(size * (1 + _CAUTION / self.evidence))
 
     def check(self, count: int, horizon: int) -> None:
         """Check what a file said."""
@@ -74,6 +78,17 @@ class Spread:
         )  # fmt: skip
         if not right:
             raise ValueError("the intervals of a forecaster do not fit together")
+
+
+def _around(
+    values: np.ndarray, reach: np.ndarray, is_product: np.ndarray, floor: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds at a distance from values, or at a factor where `is_product`; none below the floor."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        factor = np.where(is_product, np.exp(np.minimum(reach, 700.0)), 1.0)
+        lower = np.where(is_product, values / factor, values - reach)
+        upper = np.where(is_product, values * factor, values + reach)
+    return np.maximum(lower, np.minimum(floor, values)), upper
 
 
 def extended(scale: np.ndarray, steps: int) -> np.ndarray:

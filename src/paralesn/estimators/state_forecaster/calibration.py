@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, floor
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,14 +14,6 @@ from paralesn.persistence import register
 from paralesn.reservoirs.base import Reservoir
 
 ORIGINS = 200  # forecasts into the held-out steps, at most
-
-
-class Forecast(NamedTuple):
-    """A forecast and the interval around it, each (steps,) or (steps, targets)."""
-
-    values: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
 
 
 @register

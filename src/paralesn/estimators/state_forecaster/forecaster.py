@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from paralesn import checks, scaling, sources
 from paralesn.estimators import defaults
 from paralesn.estimators.components import own_readout, own_reservoir
+from paralesn.estimators.forecaster.spread import Forecast
 from paralesn.estimators.state_forecaster import calibration
 from paralesn.estimators.state_forecaster.closed_loop import check_bounded, close_loop
 from paralesn.estimators.state_forecaster.fitted_forecaster import (
@@ -82,9 +83,10 @@ class StateForecaster(LearntAttributes, BaseEstimator):
 
     Examples
     --------
-    >>> import numpy as np, paralesn as pe
+    >>> import numpy as np
+    >>> from paralesn.estimators.state_forecaster.forecaster import StateForecaster
     >>> y = np.sin(np.arange(1200) / 9) * np.cos(np.arange(1200) / 31)
-    >>> model = pe.StateForecaster().fit(y[:1000])
+    >>> model = StateForecaster().fit(y[:1000])
     >>> bool(np.abs(model.forecast(50) - y[1000:1050]).max() < 0.01)
     True
     >>> values, lower, upper = model.update(y[1000:1100]).forecast(20, interval=0.9)
@@ -236,7 +238,7 @@ class StateForecaster(LearntAttributes, BaseEstimator):
         errors = fitted.calibration.residuals(self.reservoir_, windows, whole)[:, : len(values)]
         lower, upper = calibration.bounds(errors, level)
         bounds = (values, values + lower, values + upper)
-        return calibration.Forecast(*(windows.like_y(bound) for bound in bounds))
+        return Forecast(*(windows.like_y(bound) for bound in bounds))
 
     def predict(self, y: Any, X: Any = None, follow: bool = False) -> np.ndarray:
         """Forecasts from every step of a series, as if each were the last one known.

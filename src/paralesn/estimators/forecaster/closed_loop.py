@@ -1,0 +1,101 @@
+"""The closed loop of a forecaster: one reservoir reads all series together, and is watched."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from paralesn import checks
+from paralesn.estimators.forecaster.fitted import Ends, FittedLoop
+from paralesn.estimators.forecaster.output import assemble, check_levels, check_quantiles
+from paralesn.estimators.forecaster.panel import LIST, LONG, LongNames, Panel, read_panel
+from paralesn.estimators.state_forecaster.forecaster import StateForecaster
+
+RANGES = 3.0  # a forecast may leave the range of what was seen by so many times that range
+
+
+def fit(
+    panel: Panel, X: Any, names: LongNames, frequency: str | None, reservoir: Any, readout: Any,
+    horizon: int,
+) -> FittedLoop:  # fmt: skip
+    """Fit a reservoir that reads all columns together."""
+    y = _table(panel)
+    washout = min(100, len(y) // 5)
+    loop = StateForecaster(reservoir, readout, horizon=horizon, washout=washout)
+    loop.fit(y, X)
+    notes = [*panel.notes]
+    if not loop.has_intervals_:
+        notes.append("the series is too short for intervals")
+    return FittedLoop(
+        panel.layout, tuple(names), frequency, Ends.of(panel.grids), loop, y.min(axis=0),
+        y.max(axis=0), tuple(notes),
+    )  # fmt: skip
+
+
+def _table(panel: Panel) -> np.ndarray:
+    """The series as a table (time, series) without missing values."""
+    if panel.layout.kind in (LIST, LONG) and len(panel.values) > 1:
+        raise ValueError(
+            "strategy='closed-loop' needs one series, or several in one table (time, series), got "
+            f"{len(panel.values)} series of their own"
+        )
+    table = np.stack(panel.values, axis=1)
+    if np.isnan(table).any():
+        step, column = np.argwhere(np.isnan(table))[0]
+        raise ValueError(
+            f"y must be complete with strategy='closed-loop', got NaN at step {step} of "
+            f"{panel.layout.names[column]!r}"
+        )
+    return table
+
+
+def update(fitted: FittedLoop, y: Any, X: Any, refit: bool) -> FittedLoop:
+    """Continue from new observations."""
+    from copy import copy
+
+    panel = read_panel(y, fitted.long_names, fitted.frequency)
+    if len(panel.values) != len(fitted.layout.names):
+        raise ValueError(f"y must hold {len(fitted.layout.names)} series, got {len(panel.values)}")
+    new = _table(panel)
+    loop = copy(fitted.loop).update(new, X, refit=refit)
+    ends = fitted.ends
+    last = ends.last
+    if ends.kind:
+        ahead = ends.times_ahead(0, len(new))
+        assert ahead is not None
+        end = ahead[-1].astype("M8[ns]").astype(np.int64) if ends.is_date else ahead[-1]
+        last = np.full_like(last, end)
+    return replace(
+        fitted, loop=loop, ends=replace(ends, counts=ends.counts + len(new), last=last),
+        low=np.minimum(fitted.low, new.min(axis=0)), high=np.maximum(fitted.high, new.max(axis=0)),
+    )  # fmt: skip
+
+
+def forecast(fitted: FittedLoop, steps: Any, X: Any, interval: Any, quantiles: Any) -> Any:
+    """Forecast in closed loop; one that runs away is an error."""
+    loop = fitted.loop
+    steps = loop.horizon_ if steps is None else checks.integer("steps", steps, 1)
+    values = np.asarray(loop.forecast(steps, X)).reshape(steps, -1)
+    check_range(values, fitted.low, fitted.high)
+    if (check_levels(interval) or check_quantiles(quantiles)) and not loop.has_intervals_:
+        raise ValueError("interval needs a longer series with strategy='closed-loop'")
+
+    def bounds(level: float) -> tuple[np.ndarray, np.ndarray]:
+        found = loop.forecast(steps, X, level)
+        return found.lower.reshape(steps, -1).T, found.upper.reshape(steps, -1).T
+
+    grids = fitted.ends.grids()
+    return assemble(fitted.layout, grids, values.T, bounds, interval, quantiles)
+
+
+def check_range(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
+    """Raise where forecasts (steps, targets) leave the range seen by more than `RANGES` ranges."""
+    reach = RANGES * np.where(high > low, high - low, 1.0)
+    away = (values > high + reach) | (values < low - reach)
+    if away.any():
+        step, target = np.argwhere(away)[0]
+        raise ValueError(
+            f"the closed loop ran away: at step {step + 1} it is at {values[step, target]:.6g}, more "
+            f"than {RANGES:g} ranges outside of what was seen ({low[target]:.6g} to "
+            f"{high[target]:.6g}). Forecast fewer steps, or use strategy='auto'"
+        )

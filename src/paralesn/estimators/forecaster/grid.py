@@ -1,0 +1,144 @@
+"""The steps of a series in time: gaps are missing values, irregular rows are averaged on request."""
+
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paralesn import checks
+from paralesn.tables.clock import Clock, clock_of, format_times
+
+_UNITS = {
+    "s": 10**9, "sec": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9, "H": 3600 * 10**9,
+    "D": 86_400 * 10**9, "W": 7 * 86_400 * 10**9,
+}  # fmt: skip
+_MONTHS = {"M": 1, "MS": 1, "ME": 1, "Q": 3, "QS": 3, "QE": 3, "Y": 12, "YS": 12, "YE": 12}
+_MOST = 10  # times the rows there are, that gaps may add
+
+
+class Grid(NamedTuple):
+    """Where the rows of a series are among its steps.
+
+    Attributes
+    ----------
+    count : int
+        Steps.
+    clock : Clock or None
+        How far apart they are; None without times.
+    times : (count,) or None
+    rows : (rows,) or None
+        The step of every row as it came; None where rows are the steps.
+    """
+
+    count: int
+    clock: Clock | None = None
+    times: np.ndarray | None = None
+    rows: np.ndarray | None = None
+
+    @property
+    def last(self) -> Any:
+        """The time of the last step."""
+        return None if self.times is None else self.times[-1]
+
+    def placed(self, values: np.ndarray) -> np.ndarray:
+        """Values (rows, …) at the steps (count, …): NaN where there is none, means of several."""
+        if self.rows is None:
+            return values
+        values = np.asarray(values, float)
+        table = values.reshape(len(values), -1)
+        seen = np.isfinite(table)
+        sums, counts = (
+            np.zeros((self.count, table.shape[1])),
+            np.zeros((self.count, table.shape[1])),
+        )
+        np.add.at(sums, self.rows, np.where(seen, table, 0.0))
+        np.add.at(counts, self.rows, seen)
+        with np.errstate(invalid="ignore"):
+            means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+        return means.reshape(self.count, *values.shape[1:])
+
+
+def on_grid(
+    times: np.ndarray | None, count: int, who: str, frequency: str | None, known: str | None,
+    notes: list[str],
+) -> Grid:  # fmt: skip
+    """The steps of a series whose rows have these times.
+
+    Parameters
+    ----------
+    who : str
+        What the series is called in messages.
+    frequency : str, optional
+        Average rows over steps of this length.
+    known : str, optional
+        The frequency that pandas knows the index by: then rows are its steps.
+    """
+    if times is None:
+        if frequency is not None:
+            raise ValueError(f"frequency needs times: {who} has none")
+        return Grid(count)
+    _check_order(times, who)
+    if frequency is not None:
+        return _averaged(times, frequency)
+    clock = clock_of(times)
+    if count < 2 or known is not None:
+        return Grid(count, clock, times)
+    steps = clock.steps(times)
+    if clock.kind == "irregular" or np.isnan(steps).any():
+        at = int(np.isnan(steps).argmax()) if np.isnan(steps).any() else 0
+        first = " to ".join(format_times(times[at : at + 2]))
+        notes.append(f"times of {who} are irregular (first {first}): rows are taken as equal steps; "
+                     "frequency averages them over steps of equal length")  # fmt: skip
+        return Grid(count, clock, times)
+    if (steps == 1).all():
+        return Grid(count, clock, times)
+    rows = np.concatenate([[0], np.cumsum(steps)]).astype(np.int64)
+    inserted = int(rows[-1]) + 1 - count
+    if inserted > _MOST * count:
+        notes.append(f"times of {who} have gaps of {inserted} steps ({clock}): rows are taken as "
+                     "equal steps")  # fmt: skip
+        return Grid(count, clock, times)
+    first = int((steps != 1).argmax())
+    between = " and ".join(format_times(times[first : first + 2]))
+    notes.append(f"{inserted} steps of {who} are missing ({clock}), first between {between}: taken "
+                 "as missing values")  # fmt: skip
+    whole = np.concatenate([times[:1], clock.after(times[0], int(rows[-1]))])
+    whole[rows] = times
+    return Grid(int(rows[-1]) + 1, clock, whole, rows)
+
+
+def _check_order(times: np.ndarray, who: str) -> None:
+    """Raise for times that go back or come twice."""
+    numbers = times.astype(np.int64) if times.dtype.kind == "M" else times
+    late = np.flatnonzero(np.diff(numbers) <= 0)
+    if late.size:
+        pair = format_times(times[late[0] : late[0] + 2])
+        problem = "twice" if pair[0] == pair[1] else f"after {pair[0]}"
+        raise ValueError(f"times of {who} must be in order and different, got {pair[1]} {problem}")
+
+
+def _averaged(times: np.ndarray, frequency: Any) -> Grid:
+    """Rows on steps of a given length: '15min', 'h', 'D', 'W', 'MS', 'QS', 'YS', '2D'."""
+    found = re.fullmatch(r"(\d*)([A-Za-z]+)", frequency) if isinstance(frequency, str) else None
+    count = int(found[1] or 1) if found else 0
+    if not found or count < 1 or found[2] not in (*_UNITS, *_MONTHS):
+        expected = "a length of time such as '15min', 'h', 'D', 'W', 'MS', 'QS' or 'YS'"
+        raise checks.fail("frequency", frequency, expected)
+    if times.dtype.kind != "M":
+        raise ValueError(f"frequency={frequency!r} needs dates, got times that are numbers")
+    if found[2] in _MONTHS:
+        step = count * _MONTHS[found[2]]
+        rows = times.astype("M8[M]").astype(np.int64) // step
+        first = (rows[0] * step).astype("M8[M]").astype("M8[ns]")
+        clock = Clock("months", float(step))
+    else:
+        length = count * _UNITS[found[2]]
+        # Weeks begin on Mondays; the first day of 1970 was a Thursday.
+        offset = 4 * _UNITS["D"] if found[2] == "W" else 0
+        rows = (times.astype(np.int64) - offset) // length
+        first = np.int64(rows[0] * length + offset).astype("M8[ns]")
+        clock = Clock("dates", float(length))
+    rows = rows - rows[0]
+    total = int(rows[-1]) + 1
+    whole = np.concatenate([[first], clock.after(first, total - 1)]).astype("M8[ns]")
+    return Grid(total, clock, whole, rows)

@@ -1,0 +1,242 @@
+"""Inputs beside the series: known in advance, known up to now, or of a series as a whole."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paralesn import series
+from paralesn.estimators.forecaster.frames import (
+    backend_of,
+    columns_of,
+    is_frame,
+    read_pandas_index,
+)
+from paralesn.estimators.forecaster.panel import LIST, LONG, Layout, LongNames
+from paralesn.persistence import register
+from paralesn.tables.clock import format_times
+
+_MOST = 50  # categories of a column
+Columns = dict[str, np.ndarray]
+
+
+class Steps(NamedTuple):
+    """The steps that inputs are wanted for: how many, and when; of one series."""
+
+    count: int
+    times: np.ndarray | None
+
+
+@register
+@dataclass(frozen=True)
+class Encoder:
+    """Turns columns into numbers as it did in training.
+
+    Attributes
+    ----------
+    names : list of str
+        The columns.
+    categories : dict of str to list
+        Of columns of text: a column of zeros and ones for each but the first.
+    """
+
+    names: list[str]
+    categories: dict[str, list[Any]]
+
+    @property
+    def width(self) -> int:
+        """Columns of numbers."""
+        return sum(max(len(self.categories[n]) - 1, 1) if n in self.categories else 1
+                   for n in self.names)  # fmt: skip
+
+    def encode(self, columns: Columns, name: str) -> np.ndarray:
+        """Columns as numbers (rows, width), NaN where a value is missing."""
+        if list(columns) != self.names:
+            missing = [n for n in self.names if n not in columns]
+            if missing or set(columns) != set(self.names):
+                raise ValueError(
+                    f"{name} must have the columns {', '.join(map(repr, self.names))} as in fit, got "
+                    f"{', '.join(map(repr, columns))}"
+                )
+        parts = []
+        for label in self.names:
+            column = columns[label]
+            if label not in self.categories:
+                parts.append(_floats(column, f"{name}[{label!r}]")[:, None])
+                continue
+            known = self.categories[label]
+            plain = [_plain(value) for value in column]
+            new = [value for value in plain if value is not None and value not in known]
+            if new:
+                raise ValueError(
+                    f"{name}[{label!r}] must be one of the categories of training, "
+                    f"{', '.join(map(repr, known[:8]))}, got {new[0]!r}"
+                )
+            codes = np.array([np.nan if v is None else known.index(v) for v in plain], float)
+            chosen = known[1:] or known
+            coded = [np.where(np.isnan(codes), np.nan, codes == known.index(v)) for v in chosen]
+            parts.append(np.stack(coded, axis=1).astype(float))
+        rows = len(next(iter(columns.values()))) if columns else 0
+        return np.hstack(parts) if parts else np.zeros((rows, 0))
+
+
+def encoder_of(every: Sequence[Columns], name: str) -> Encoder:
+    """Learn the columns, and the categories of those that are text, from all series."""
+    names = list(every[0]) if every else []
+    categories: dict[str, list[Any]] = {}
+    for label in names:
+        columns = [columns[label] for columns in every if label in columns]
+        if any(_is_text(column) for column in columns):
+            values = {_plain(v): None for column in columns for v in column}
+            values.pop(None, None)
+            if len(values) > _MOST:
+                raise ValueError(
+                    f"{name}[{label!r}] must have at most {_MOST} categories, got {len(values)}"
+                )
+            categories[label] = sorted(values, key=str)
+    return Encoder(names, categories)
+
+
+def _is_text(column: np.ndarray) -> bool:
+    if column.dtype.kind in "US":
+        return True
+    return column.dtype == object and any(isinstance(value, str) for value in column)
+
+
+def _plain(value: Any) -> Any:
+    """A category as a plain value; None where it is missing."""
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return None
+    return str(value)
+
+
+def _floats(column: np.ndarray, name: str) -> np.ndarray:
+    if column.dtype == object:
+        try:
+            column = column.astype(float)
+        except (TypeError, ValueError):
+            raise ValueError(f"{name} must hold numbers as in fit, got {column[0]!r}") from None
+    return series.numeric(column, name).astype(float)
+
+
+# -- what people give ------------------------------------------------------------------------------
+
+
+def read_columns(
+    X: Any, y: Any, layout: Layout, steps: Sequence[Steps], names: LongNames, name: str
+) -> list[Columns]:
+    """The columns of inputs for every series.
+
+    Parameters
+    ----------
+    X : array (time, inputs), list of them, frame, long frame, or names of columns of y
+    y : what the series came as, for names of its columns
+    steps : for every series the steps that inputs are wanted for
+    """
+    if isinstance(X, str) or (
+        isinstance(X, (list, tuple)) and X and all(isinstance(x, str) for x in X)
+    ):
+        wanted = [X] if isinstance(X, str) else list(X)
+        if not is_frame(y):
+            raise ValueError(f"{name} names columns of y, which must be a long frame then")
+        columns = columns_of(y, "y")
+        unknown = [n for n in wanted if n not in columns]
+        if unknown:
+            raise ValueError(f"{name} must name columns of y, got {unknown[0]!r}; there are "
+                             f"{', '.join(map(repr, columns))}")  # fmt: skip
+        keys = [n for n in (names.id, names.time) if n in columns]
+        return _from_long({n: columns[n] for n in (*keys, *wanted)}, layout, steps, names, name)
+    if is_frame(X):
+        return _from_frame(X, layout, steps, names, name)
+    if layout.kind == LIST:
+        if not isinstance(X, (list, tuple)) or len(X) != len(steps):
+            raise ValueError(f"{name} must be a list of {len(steps)} arrays, as y is, got "
+                             f"{type(X).__name__}")  # fmt: skip
+        return [_from_array(x, s, f"{name}[{i}]") for i, (x, s) in
+                enumerate(zip(X, steps, strict=True))]  # fmt: skip
+    if layout.kind == LONG:
+        raise ValueError(f"{name} must be a long frame with {names.id!r} and {names.time!r}, or "
+                         f"names of columns of y, got a {type(X).__name__}")  # fmt: skip
+    return [_from_array(X, s, name) for s in steps]
+
+
+def _from_array(X: Any, steps: Steps, name: str) -> Columns:
+    label = getattr(X, "name", None)
+    array = np.asarray(X)
+    if array.ndim not in (1, 2):
+        raise ValueError(f"{name} must be (time,) or (time, inputs), got shape {array.shape}")
+    table = array.reshape(len(array), -1)
+    if len(table) != steps.count:
+        raise ValueError(f"{name} must have {steps.count} time steps here, got {len(table)}")
+    return {str(label) if label is not None else str(k): table[:, k] for k in range(table.shape[1])}
+
+
+def _from_frame(
+    X: Any, layout: Layout, steps: Sequence[Steps], names: LongNames, name: str
+) -> list[Columns]:
+    columns = columns_of(X, name)
+    if names.id in columns or (names.time in columns and steps and steps[0].times is not None):
+        return _from_long(columns, layout, steps, names, name)
+    columns.pop(names.time, None)
+    times = None
+    if backend_of(X) == "pandas":
+        times, index = read_pandas_index(X.index)
+        times = None if index.kind not in ("dates", "periods") else times
+    out = []
+    for wanted in steps:
+        if times is not None and wanted.times is not None and wanted.times.dtype.kind == "M":
+            out.append(_at(columns, times, wanted, name))
+            continue
+        if len(next(iter(columns.values()), [])) != wanted.count:
+            rows = len(next(iter(columns.values()), []))
+            raise ValueError(f"{name} must have {wanted.count} time steps here, got {rows}")
+        out.append(columns)
+    return out
+
+
+def _at(columns: Columns, times: np.ndarray, wanted: Steps, name: str) -> Columns:
+    """Rows of the wanted times; one that is not there is named."""
+    assert wanted.times is not None
+    order = np.argsort(times, kind="stable")
+    at = np.searchsorted(times[order], wanted.times)
+    inside = at < len(times)
+    right = np.zeros(len(at), bool)
+    right[inside] = times[order][at[inside]] == wanted.times[inside]
+    if not right.all():
+        missing = format_times(wanted.times[~right][:1])[0]
+        raise ValueError(f"{name} must have a row for every time step, got none for {missing}")
+    return {label: column[order][at] for label, column in columns.items()}
+
+
+def _from_long(
+    columns: Columns, layout: Layout, steps: Sequence[Steps], names: LongNames, name: str
+) -> list[Columns]:
+    ids = columns.pop(names.id, None)
+    times = columns.pop(names.time, None)
+    columns.pop(names.target, None)
+    if times is not None and times.dtype.kind not in "Mbiuf":
+        times = np.array([np.datetime64(str(t)) for t in times], "M8[ns]")
+    out = []
+    for label, wanted in zip(layout.names, steps, strict=True):
+        rows = np.arange(len(next(iter(columns.values()), []))) if ids is None else \
+            np.flatnonzero(ids == label)  # fmt: skip
+        own = {n: column[rows] for n, column in columns.items()}
+        who = f"{name} of {label!r}" if ids is not None else name
+        if times is not None and wanted.times is not None:
+            own = _at(own, times[rows].astype(wanted.times.dtype), wanted, who)
+        elif len(rows) != wanted.count:
+            raise ValueError(f"{who} must have {wanted.count} time steps here, got {len(rows)}")
+        out.append(own)
+    return out
+
+
+def filled(values: np.ndarray) -> np.ndarray:
+    """Missing values of every column interpolated, ends continued; zero where there is none."""
+    if np.isfinite(values).all():
+        return values
+    out = np.array(values, float)
+    for column in out.T:
+        seen = np.flatnonzero(np.isfinite(column))
+        column[:] = np.interp(np.arange(column.size), seen, column[seen]) if seen.size else 0.0
+    return out
