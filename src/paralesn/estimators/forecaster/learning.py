@@ -182,9 +182,6 @@ def seasons_of_panel(panel: Panel, given: tuple[int, ...] | None) -> list[tuple[
         suggested: tuple[int, ...] = ()
         if given is None and clock is not None and clock.kind in ("dates", "months", "workdays"):
             suggested = clock.seasons(values.size)
-            if not suggested:  # the clock speaks, and says that there is none
-                out.append(())
-                continue
         out.append(seasons_of(values, given, suggested))
     return out
 

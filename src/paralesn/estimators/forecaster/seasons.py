@@ -49,18 +49,18 @@ def seasons_of(
         Periods that are known. Those that do not fit twice into the series are left out. A day is
         joined by its week where at least four weeks are there and the data support it.
     suggested : tuple of int
-        What the times of the series suggest, tested against the data. Without any, the data alone
-        decide.
+        What the times of the series suggest, tested against the data. Where the data support none
+        of these, they alone decide.
     """
     n = y.size
     if given is not None:
         periods = [m for m in given if 2 * m <= n]
     else:
         y = y[-_LONGEST:]
-        candidates = [m for m in suggested if 2 * m <= y.size] or _candidates(y)
-        chance = _CHANCE_SUGGESTED if suggested else _CHANCE
-        periods = [m for m in candidates if is_seasonal(y, m, chance)]
-        periods = periods if suggested else _most_telling(y, periods)
+        known = [m for m in suggested if 2 * m <= y.size]
+        periods = [m for m in known if is_seasonal(y, m, _CHANCE_SUGGESTED)]
+        if not periods:
+            periods = _most_telling(y, [m for m in _candidates(y) if is_seasonal(y, m)])
     if len(periods) == 1 and periods[0] in _DAYS and n >= _WEEKS_LEAST * 7 * periods[0]:
         week = 7 * periods[0]
         if is_seasonal(_without_season(y, periods[0]), week):
