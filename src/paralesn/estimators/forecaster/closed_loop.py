@@ -95,7 +95,7 @@ def check_range(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
     if away.any():
         step, target = np.argwhere(away)[0]
         raise ValueError(
-            f"the closed loop ran away: at step {step + 1} it is at {values[step, target]:.6g}, more "
-            f"than {RANGES:g} ranges outside of what was seen ({low[target]:.6g} to "
+            f"the closed loop ran away: at step {step + 1} it is at {values[step, target]:.6g}, "
+            f"more than {RANGES:g} ranges outside of what was seen ({low[target]:.6g} to "
             f"{high[target]:.6g}). Forecast fewer steps, or use strategy='auto'"
         )

@@ -34,7 +34,7 @@ class Ends:
     @classmethod
     def of(cls, grids: Sequence[Grid]) -> "Ends":
         """The ends of series on their grids."""
-        counts = np.array([grid.count for grid in grids], np.int64)
+        counts = np.array([grid.size for grid in grids], np.int64)
         clock = next((grid.clock for grid in grids if grid.clock is not None), None)
         if clock is None or any(grid.times is None for grid in grids):
             return cls(counts, np.zeros(len(counts), np.int64), False, "", 0.0, False)
@@ -164,7 +164,8 @@ class FittedForecaster:
             and memory.y.shape == memory.explained.shape == (total,)
             and len(memory.known) == len(memory.past) == total
             and not np.isinf(memory.y).any()
-            and inputs == (count, memory.known.shape[1]) and np.isfinite(self.effects.coefficients).all()
+            and inputs == (count, memory.known.shape[1])
+            and np.isfinite(self.effects.coefficients).all()
             and (np.array([bank.count for bank in self.ensemble.banks]) == self.ends.counts).all()
             and self.floor.shape == (count,) and len(self.columns) == 3
         )  # fmt: skip

@@ -63,10 +63,10 @@ def _encoded(
     if not encoder.names:
         if X is not None:
             raise ValueError(f"{name} must be None: the model was fitted without such inputs")
-        return [np.zeros((s.count, 0)) for s in wanted]
+        return [np.zeros((s.size, 0)) for s in wanted]
     if X is None and y is None:
         raise ValueError(
-            f"{name} must hold {', '.join(map(repr, encoder.names))} of {wanted[0].count} steps to "
+            f"{name} must hold {', '.join(map(repr, encoder.names))} of {wanted[0].size} steps to "
             "come, as the model was fitted with these inputs; got None"
         )
     given = encoder.names if X is None else X
@@ -106,8 +106,8 @@ def _new_rows(fitted: FittedForecaster, y: Any) -> tuple[Panel, list[int]]:
         at = {label: i for i, label in enumerate(layout.names)}
         unknown = [label for label in panel.layout.names if label not in at]
         if unknown:
-            raise ValueError(f"y must hold series of fit, got {unknown[0]!r}, which is new: give it "
-                             "to forecast(y=...)")  # fmt: skip
+            raise ValueError(f"y must hold series of fit, got {unknown[0]!r}, which is new: give "
+                             "it to forecast(y=...)")  # fmt: skip
         order = [at[label] for label in panel.layout.names]
     else:
         if len(panel.values) != len(layout.names):
@@ -141,8 +141,10 @@ def _check_follows(fitted: FittedForecaster, panel: Panel, order: list[int]) -> 
         gap = clock.steps(np.array([last, grid.times[0]]))[0]
         if gap != 1:
             due = format_times(np.array([expected]))[0]
-            raise ValueError(f"y{who} must go on at {due}, the next step ({clock}) after {end}, got "
-                             f"{first}: give the rows between, NaN where nothing is known")  # fmt: skip
+            raise ValueError(
+                f"y{who} must go on at {due}, the next step ({clock}) after {end}, got {first}: "
+                "give the rows between, NaN where nothing is known"
+            )
 
 
 def advance(fitted: FittedForecaster, y: Any, X: Any, past: Any) -> FittedForecaster:
@@ -168,13 +170,13 @@ def one_step(
     """
     panel, order = _new_rows(fitted, y)
     part = fitted if order == list(range(fitted.count)) else part_of(fitted, order)
-    wanted = [Steps(g.count, part.ends.times_ahead(i, g.count)) for i, g in enumerate(panel.grids)]
+    wanted = [Steps(g.size, part.ends.times_ahead(i, g.size)) for i, g in enumerate(panel.grids)]
     source = y if fitted.layout.kind == LONG and X is None else None
     known = _encoded(part, part.known, X, wanted, "X", source, complete=False)
     known = _with_calendar(part, known, [s.times for s in wanted])
     explained = [part.effects.of(i, rows) for i, rows in enumerate(known)]
     new = [v - e for v, e in zip(panel.values, explained, strict=True)]
-    others = [np.zeros((s.count, part.past_scaling.shape[1])) for s in wanted]
+    others = [np.zeros((s.size, part.past_scaling.shape[1])) for s in wanted]
     origins = [np.arange(v.size - 1) for v in new]
     first = part.ensemble.forecast(part.remainders(), 1)
     forecasts, _ = part.ensemble.follow(part.remainders(), new, others, origins)
@@ -185,19 +187,19 @@ def one_step(
 def _follow(
     fitted: FittedForecaster, y: Any, X: Any, past: Any, every: bool
 ) -> tuple[list[np.ndarray], FittedForecaster, Panel]:
-    """Forecasts from every step of new observations, or from none, and the forecaster after them."""
+    """Forecasts from every step of new observations or from none, and the forecaster after them."""
     panel, order = _new_rows(fitted, y)
     horizon, more = fitted.ensemble.horizon, fitted.ensemble.horizon if every else 0
     part = fitted if order == list(range(fitted.count)) else part_of(fitted, order)
     wanted = []
     for i, grid in enumerate(panel.grids):
-        times = part.ends.times_ahead(i, grid.count + more)
-        wanted.append(Steps(grid.count + more, times))
+        times = part.ends.times_ahead(i, grid.size + more)
+        wanted.append(Steps(grid.size + more, times))
     source = y if fitted.layout.kind == LONG else None
     complete = every
     known = _encoded(part, part.known, X, wanted, "X", source if X is None else None, complete)
     known = _with_calendar(part, known, [s.times for s in wanted])
-    counts = [Steps(s.count - more, None if s.times is None else s.times[: s.count - more])
+    counts = [Steps(s.size - more, None if s.times is None else s.times[: s.size - more])
               for s in wanted]  # fmt: skip
     others = _encoded(
         part, part.past, past, counts, "past", source if past is None else None, False
@@ -212,8 +214,9 @@ def _follow(
         forecasts = [np.maximum(f + e[o[:, None] + steps], low) for f, e, o, low in
                      zip(forecasts, explained, origins, part.floor, strict=True)]  # fmt: skip
         return forecasts, fitted, panel
+    pairs = zip(explained, panel.values, strict=True)
     added = Memory(
-        np.concatenate(panel.values), np.concatenate([e[: v.size] for e, v in zip(explained, panel.values, strict=True)]),  # noqa: E501
+        np.concatenate(panel.values), np.concatenate([e[: v.size] for e, v in pairs]),
         np.concatenate(known), np.concatenate(others),
     )  # fmt: skip
     return forecasts, _grown(fitted, order, ensemble, added, panel), panel
@@ -230,8 +233,8 @@ def _grown(
         old = fitted.memory.split(getattr(fitted.memory, name), fitted.ends.counts)
         pieces = dict(zip(order, np.split(getattr(added, name), np.cumsum(new_counts[order])[:-1]),
                           strict=True))  # fmt: skip
-        return np.concatenate([part for i in range(fitted.count)
-                               for part in (old[i], pieces.get(i)) if part is not None])  # fmt: skip
+        both = [part for i in range(fitted.count) for part in (old[i], pieces.get(i))]
+        return np.concatenate([part for part in both if part is not None])
 
     memory = Memory(*(joined(name) for name in ("y", "explained", "known", "past")))
     ends = fitted.ends
@@ -308,16 +311,16 @@ def of_new_series(
     if X is not None:
         raise ValueError("X must be None: the model was fitted without such inputs")
     blank = replace(fitted, layout=panel.layout)
-    wanted = [Steps(grid.count, grid.times) for grid in panel.grids]
+    wanted = [Steps(grid.size, grid.times) for grid in panel.grids]
     others = _encoded(blank, fitted.past, past, wanted, "past", None, complete=False)
     others = [scaled(rows, fitted.past_scaling) for rows in others]
-    known = _with_calendar(fitted, [np.zeros((s.count, 0)) for s in wanted],
+    known = _with_calendar(fitted, [np.zeros((s.size, 0)) for s in wanted],
                            [s.times for s in wanted])  # fmt: skip
     rows = np.zeros((len(panel.values), 0))
     if fitted.fixed.names:
         if static is None:
-            raise ValueError(f"static must hold {', '.join(map(repr, fitted.fixed.names))} of every "
-                             "series, as in fit, got None")  # fmt: skip
+            raise ValueError(f"static must hold {', '.join(map(repr, fitted.fixed.names))} of "
+                             "every series, as in fit, got None")  # fmt: skip
         _, rows = read_static(static, y, panel.layout, fitted.long_names)
         if rows.shape[1] != fitted.fixed.width:
             raise ValueError(f"static must have {fitted.fixed.width} columns as in fit, got "

@@ -1,4 +1,4 @@
-"""The steps of a series in time: gaps are missing values, irregular rows are averaged on request."""
+"""The steps of a series in time: gaps are missing values, and rows are averaged on request."""
 
 import re
 from typing import Any, NamedTuple
@@ -21,16 +21,16 @@ class Grid(NamedTuple):
 
     Attributes
     ----------
-    count : int
+    size : int
         Steps.
     clock : Clock or None
         How far apart they are; None without times.
-    times : (count,) or None
+    times : (size,) or None
     rows : (rows,) or None
         The step of every row as it came; None where rows are the steps.
     """
 
-    count: int
+    size: int
     clock: Clock | None = None
     times: np.ndarray | None = None
     rows: np.ndarray | None = None
@@ -41,21 +41,21 @@ class Grid(NamedTuple):
         return None if self.times is None else self.times[-1]
 
     def placed(self, values: np.ndarray) -> np.ndarray:
-        """Values (rows, …) at the steps (count, …): NaN where there is none, means of several."""
+        """Values (rows, …) at the steps (size, …): NaN where there is none, means of several."""
         if self.rows is None:
             return values
         values = np.asarray(values, float)
         table = values.reshape(len(values), -1)
         seen = np.isfinite(table)
         sums, counts = (
-            np.zeros((self.count, table.shape[1])),
-            np.zeros((self.count, table.shape[1])),
+            np.zeros((self.size, table.shape[1])),
+            np.zeros((self.size, table.shape[1])),
         )
         np.add.at(sums, self.rows, np.where(seen, table, 0.0))
         np.add.at(counts, self.rows, seen)
         with np.errstate(invalid="ignore"):
             means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-        return means.reshape(self.count, *values.shape[1:])
+        return means.reshape(self.size, *values.shape[1:])
 
 
 def on_grid(
@@ -87,8 +87,8 @@ def on_grid(
     if clock.kind == "irregular" or np.isnan(steps).any():
         at = int(np.isnan(steps).argmax()) if np.isnan(steps).any() else 0
         first = " to ".join(format_times(times[at : at + 2]))
-        notes.append(f"times of {who} are irregular (first {first}): rows are taken as equal steps; "
-                     "frequency averages them over steps of equal length")  # fmt: skip
+        notes.append(f"times of {who} are irregular (first {first}): rows are taken as equal "
+                     "steps; frequency averages them over steps of equal length")  # fmt: skip
         return Grid(count, clock, times)
     if (steps == 1).all():
         return Grid(count, clock, times)
@@ -98,8 +98,8 @@ def on_grid(
         notes.append(f"times of {who} have gaps of {inserted} steps ({clock}): rows are taken as "
                      "equal steps")  # fmt: skip
         return Grid(count, clock, times)
-    first = int((steps != 1).argmax())
-    between = " and ".join(format_times(times[first : first + 2]))
+    at = int((steps != 1).argmax())
+    between = " and ".join(format_times(times[at : at + 2]))
     notes.append(f"{inserted} steps of {who} are missing ({clock}), first between {between}: taken "
                  "as missing values")  # fmt: skip
     whole = np.concatenate([times[:1], clock.after(times[0], int(rows[-1]))])

@@ -1,4 +1,4 @@
-"""Seasons of a series: looked for in its values, or suggested by its clock and tested against them."""
+"""Seasons of a series: looked for in its values, or suggested by its clock and tested there."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -78,7 +78,7 @@ class SharedReadout:
     static: np.ndarray
 
     def forecast(self, steps: int) -> np.ndarray:
-        """Forecasts (S, steps) after the last step; beyond the horizon from forecasts themselves."""
+        """Forecasts (S, steps) after the last step; beyond the horizon from forecasts."""
         if not len(self.newest):
             return np.zeros((0, steps))
         state, newest, pieces = self.state, self.newest, []
@@ -150,14 +150,15 @@ class SharedReadout:
             self.state.origin == self.reservoir.fingerprint_
             and self.newest.shape == (count,) and np.isfinite(self.newest).all()
             and np.isfinite(self.scale).all() and self.scale.min(initial=1) > 0
-            and len(self.static) == len(self.latest) == count and isinstance(self.horizon, int) and self.horizon >= 1
+            and len(self.static) == len(self.latest) == count
+            and isinstance(self.horizon, int) and self.horizon >= 1
         )  # fmt: skip
         if not right:
             raise ValueError("the parts of a reservoir with a shared readout do not fit together")
 
 
 class StateBlocks:
-    """States of all series, in blocks of bounded size: series number, first step, states (n, units).
+    """States of all series, in blocks of bounded size: series number, first step, states.
 
     Short series are run together, a long one piece by piece. Afterwards `state` is that of all
     series at their ends.
