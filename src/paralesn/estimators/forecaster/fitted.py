@@ -34,7 +34,7 @@ class Ends:
     @classmethod
     def of(cls, grids: Sequence[Grid]) -> "Ends":
         """The ends of series on their grids."""
-        counts = np.array([grid.size for grid in grids], np.int64)
+        counts = np.array([grid.count for grid in grids], np.int64)
         clock = next((grid.clock for grid in grids if grid.clock is not None), None)
         if clock is None or any(grid.times is None for grid in grids):
             return cls(counts, np.zeros(len(counts), np.int64), False, "", 0.0, False)

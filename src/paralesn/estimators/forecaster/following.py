@@ -63,10 +63,10 @@ def _encoded(
     if not encoder.names:
         if X is not None:
             raise ValueError(f"{name} must be None: the model was fitted without such inputs")
-        return [np.zeros((s.size, 0)) for s in wanted]
+        return [np.zeros((s.count, 0)) for s in wanted]
     if X is None and y is None:
         raise ValueError(
-            f"{name} must hold {', '.join(map(repr, encoder.names))} of {wanted[0].size} steps to "
+            f"{name} must hold {', '.join(map(repr, encoder.names))} of {wanted[0].count} steps to "
             "come, as the model was fitted with these inputs; got None"
         )
     given = encoder.names if X is None else X
@@ -170,13 +170,13 @@ def one_step(
     """
     panel, order = _new_rows(fitted, y)
     part = fitted if order == list(range(fitted.count)) else part_of(fitted, order)
-    wanted = [Steps(g.size, part.ends.times_ahead(i, g.size)) for i, g in enumerate(panel.grids)]
+    wanted = [Steps(g.count, part.ends.times_ahead(i, g.count)) for i, g in enumerate(panel.grids)]
     source = y if fitted.layout.kind == LONG and X is None else None
     known = _encoded(part, part.known, X, wanted, "X", source, complete=False)
     known = _with_calendar(part, known, [s.times for s in wanted])
     explained = [part.effects.of(i, rows) for i, rows in enumerate(known)]
     new = [v - e for v, e in zip(panel.values, explained, strict=True)]
-    others = [np.zeros((s.size, part.past_scaling.shape[1])) for s in wanted]
+    others = [np.zeros((s.count, part.past_scaling.shape[1])) for s in wanted]
     origins = [np.arange(v.size - 1) for v in new]
     first = part.ensemble.forecast(part.remainders(), 1)
     forecasts, _ = part.ensemble.follow(part.remainders(), new, others, origins)
@@ -193,13 +193,13 @@ def _follow(
     part = fitted if order == list(range(fitted.count)) else part_of(fitted, order)
     wanted = []
     for i, grid in enumerate(panel.grids):
-        times = part.ends.times_ahead(i, grid.size + more)
-        wanted.append(Steps(grid.size + more, times))
+        times = part.ends.times_ahead(i, grid.count + more)
+        wanted.append(Steps(grid.count + more, times))
     source = y if fitted.layout.kind == LONG else None
     complete = every
     known = _encoded(part, part.known, X, wanted, "X", source if X is None else None, complete)
     known = _with_calendar(part, known, [s.times for s in wanted])
-    counts = [Steps(s.size - more, None if s.times is None else s.times[: s.size - more])
+    counts = [Steps(s.count - more, None if s.times is None else s.times[: s.count - more])
               for s in wanted]  # fmt: skip
     others = _encoded(
         part, part.past, past, counts, "past", source if past is None else None, False
@@ -311,10 +311,10 @@ def of_new_series(
     if X is not None:
         raise ValueError("X must be None: the model was fitted without such inputs")
     blank = replace(fitted, layout=panel.layout)
-    wanted = [Steps(grid.size, grid.times) for grid in panel.grids]
+    wanted = [Steps(grid.count, grid.times) for grid in panel.grids]
     others = _encoded(blank, fitted.past, past, wanted, "past", None, complete=False)
     others = [scaled(rows, fitted.past_scaling) for rows in others]
-    known = _with_calendar(fitted, [np.zeros((s.size, 0)) for s in wanted],
+    known = _with_calendar(fitted, [np.zeros((s.count, 0)) for s in wanted],
                            [s.times for s in wanted])  # fmt: skip
     rows = np.zeros((len(panel.values), 0))
     if fitted.fixed.names:

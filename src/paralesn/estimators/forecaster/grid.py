@@ -21,16 +21,16 @@ class Grid(NamedTuple):
 
     Attributes
     ----------
-    size : int
+    count : int
         Steps.
     clock : Clock or None
         How far apart they are; None without times.
-    times : (size,) or None
+    times : (count,) or None
     rows : (rows,) or None
         The step of every row as it came; None where rows are the steps.
     """
 
-    size: int
+    count: int  # type: ignore[assignment]
     clock: Clock | None = None
     times: np.ndarray | None = None
     rows: np.ndarray | None = None
@@ -41,21 +41,21 @@ class Grid(NamedTuple):
         return None if self.times is None else self.times[-1]
 
     def placed(self, values: np.ndarray) -> np.ndarray:
-        """Values (rows, …) at the steps (size, …): NaN where there is none, means of several."""
+        """Values (rows, …) at the steps (count, …): NaN where there is none, means of several."""
         if self.rows is None:
             return values
         values = np.asarray(values, float)
         table = values.reshape(len(values), -1)
         seen = np.isfinite(table)
         sums, counts = (
-            np.zeros((self.size, table.shape[1])),
-            np.zeros((self.size, table.shape[1])),
+            np.zeros((self.count, table.shape[1])),
+            np.zeros((self.count, table.shape[1])),
         )
         np.add.at(sums, self.rows, np.where(seen, table, 0.0))
         np.add.at(counts, self.rows, seen)
         with np.errstate(invalid="ignore"):
             means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-        return means.reshape(self.size, *values.shape[1:])
+        return means.reshape(self.count, *values.shape[1:])
 
 
 def on_grid(

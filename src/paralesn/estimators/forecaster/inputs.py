@@ -24,7 +24,7 @@ Columns = dict[str, np.ndarray]
 class Steps(NamedTuple):
     """The steps that inputs are wanted for: how many, and when; of one series."""
 
-    size: int
+    count: int  # type: ignore[assignment]
     times: np.ndarray | None
 
 
@@ -167,8 +167,8 @@ def _from_array(X: Any, steps: Steps, name: str) -> Columns:
     if array.ndim not in (1, 2):
         raise ValueError(f"{name} must be (time,) or (time, inputs), got shape {array.shape}")
     table = array.reshape(len(array), -1)
-    if len(table) != steps.size:
-        raise ValueError(f"{name} must have {steps.size} time steps here, got {len(table)}")
+    if len(table) != steps.count:
+        raise ValueError(f"{name} must have {steps.count} time steps here, got {len(table)}")
     return {str(label) if label is not None else str(k): table[:, k] for k in range(table.shape[1])}
 
 
@@ -188,9 +188,9 @@ def _from_frame(
         if times is not None and wanted.times is not None and wanted.times.dtype.kind == "M":
             out.append(_at(columns, times, wanted, name))
             continue
-        if len(next(iter(columns.values()), [])) != wanted.size:
+        if len(next(iter(columns.values()), [])) != wanted.count:
             rows = len(next(iter(columns.values()), []))
-            raise ValueError(f"{name} must have {wanted.size} time steps here, got {rows}")
+            raise ValueError(f"{name} must have {wanted.count} time steps here, got {rows}")
         out.append(columns)
     return out
 
@@ -225,8 +225,8 @@ def _from_long(
         who = f"{name} of {label!r}" if ids is not None else name
         if times is not None and wanted.times is not None:
             own = _at(own, times[rows].astype(wanted.times.dtype), wanted, who)
-        elif len(rows) != wanted.size:
-            raise ValueError(f"{who} must have {wanted.size} time steps here, got {len(rows)}")
+        elif len(rows) != wanted.count:
+            raise ValueError(f"{who} must have {wanted.count} time steps here, got {len(rows)}")
         out.append(own)
     return out
 

@@ -101,7 +101,7 @@ def _read_inputs(
         return Encoder([], {}), [np.zeros((len(v), 0)) for v in panel.values]
     steps = []
     for grid in panel.grids:
-        wanted = grid.size if grid.rows is None else grid.rows.size
+        wanted = grid.count if grid.rows is None else grid.rows.size
         times = grid.times if grid.rows is None or grid.times is None else grid.times[grid.rows]
         steps.append(Steps(wanted, times))
     columns: list[Columns] = reading.read_columns(X, y, panel.layout, steps, names, name)

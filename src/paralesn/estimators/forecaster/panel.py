@@ -261,11 +261,11 @@ def _read_long(
 def times_ahead(layout: Layout, grid: Grid, count: int) -> Any:
     """The pandas index, or the array of times, of the steps after a series."""
     if layout.backend == "pandas" and layout.kind != LONG:
-        return continued(layout.index, grid.clock, grid.last, count, grid.size)
+        return continued(layout.index, grid.clock, grid.last, count, grid.count)
     if grid.clock is None:
-        return np.arange(grid.size, grid.size + count)
+        return np.arange(grid.count, grid.count + count)
     if layout.backend == "pandas":
-        index = continued(layout.index, grid.clock, grid.last, count, grid.size)
+        index = continued(layout.index, grid.clock, grid.last, count, grid.count)
         return index.to_numpy() if layout.index.zone is None else index
     ahead = grid.clock.after(grid.last, count)
     is_whole = layout.index.kind == "numbers" and layout.index.is_whole
