@@ -84,7 +84,7 @@ def times_of(fitted: FittedForecaster, i: int, count: int, new: bool) -> np.ndar
     clock = ends.clock
     if clock is None:
         return np.arange(count)
-    grid = ends.grids()[i]
+    grid = ends.grid(i)
     if new:
         return np.asarray(times_ahead(fitted.layout, grid, count))
     if clock.kind in ("dates", "numbers", "irregular"):

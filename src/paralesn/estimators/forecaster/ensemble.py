@@ -23,7 +23,7 @@ from paralesn.persistence import register
 from paralesn.runtime import threads
 
 LEAST_ROWS = 100  # that a readout of one series must have to learn from
-_ALONE, _TOGETHER = 4.0, 1.0  # what the bank counts beforehand, with one series and with several
+_ALONE, _TOGETHER = 4.0, 3.0  # what the bank counts beforehand, with one series and with several
 _RANGES = 5.0  # a reservoir's forecast that leaves the history by so many ranges does not count
 
 

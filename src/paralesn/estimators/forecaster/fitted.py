@@ -49,17 +49,21 @@ class Ends:
         """How far apart steps are."""
         return Clock(self.kind, self.step, self.at_end) if self.kind else None
 
-    def grids(self) -> list[Grid]:
-        """A grid for every series that knows its end only."""
+    def grid(self, i: int) -> Grid:
+        """The grid of a series, which knows its end only."""
+        count = int(self.counts[i])
         if not self.kind:
-            return [Grid(int(count)) for count in self.counts]
-        last = self.last.astype("M8[ns]") if self.is_date else self.last.astype(float)
-        return [Grid(int(count), self.clock, last[i : i + 1]) for i, count in
-                enumerate(self.counts)]  # fmt: skip
+            return Grid(count)
+        last = self.last[i : i + 1]
+        return Grid(count, self.clock, last.astype("M8[ns]" if self.is_date else float))
+
+    def grids(self) -> list[Grid]:
+        """The grid of every series."""
+        return [self.grid(i) for i in range(len(self.counts))]
 
     def times_ahead(self, i: int, count: int) -> np.ndarray | None:
         """Times of the next steps of series i."""
-        grid = self.grids()[i]
+        grid = self.grid(i)
         return None if grid.clock is None else grid.clock.after(grid.last, count)
 
 

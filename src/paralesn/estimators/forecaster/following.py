@@ -126,7 +126,7 @@ def _check_follows(fitted: FittedForecaster, panel: Panel, order: list[int]) -> 
     for i, grid in zip(order, panel.grids, strict=True):
         if grid.times is None or not ends.kind:
             continue
-        last = ends.grids()[i].last
+        last = ends.grid(i).last
         if (grid.times.dtype.kind == "M") != ends.is_date:
             continue  # an index that only counts rows
         who = f" of {fitted.layout.names[i]!r}" if len(fitted.layout.names) > 1 else ""

@@ -17,6 +17,9 @@ from paralesn.series import RAGGED, Series
 HELD_OUT = 0.25  # share of each series, at its end, that the member is judged on
 _VALUES = 1 << 22  # states that exist at a time
 _ROWS = 100_000  # learnt from, about
+_BLOCK = 4096  # rows that are learnt from together
+
+Lesson = tuple[np.ndarray, np.ndarray]  # states (n, columns) and targets (n, horizon)
 
 
 class Reading(NamedTuple):
@@ -287,7 +290,7 @@ def fit_shared_readout(
     _learn(readout, lessons(washout, [cut - h for cut in cuts]))
     judge = deepcopy(readout)
     if isinstance(readout, Ridge):
-        for states, wanted in lessons([cut - 1 for cut in cuts], [1 << 62] * count):
+        for states, wanted in _gathered(lessons([cut - 1 for cut in cuts], [1 << 62] * count)):
             judge.validate(states, wanted)
     judged, _ = replace(draft, readout=judge).follow(readings, origins, go_on=False)
     _learn(readout, lessons([cut - h for cut in cuts], [1 << 62] * count))
@@ -298,10 +301,31 @@ def fit_shared_readout(
     return Judged(member, [f if fits else None for f, fits in zip(judged, fit_for, strict=True)])
 
 
-def _learn(readout: Any, lessons: Iterator[tuple[np.ndarray, np.ndarray]]) -> None:
+def _gathered(lessons: Iterator[Lesson]) -> Iterator[Lesson]:
+    """Lessons of short series put together, as few large blocks are learnt faster than many small."""
+    waiting: list[Lesson] = []
+    rows = 0
+    for lesson in lessons:
+        waiting.append(lesson)
+        rows += len(lesson[0])
+        if rows >= _BLOCK:
+            yield _together(waiting)
+            waiting, rows = [], 0
+    if waiting:
+        yield _together(waiting)
+
+
+def _together(lessons: list[Lesson]) -> Lesson:
+    if len(lessons) == 1:
+        return lessons[0]
+    states, wanted = zip(*lessons, strict=True)
+    return np.concatenate(states), np.concatenate(wanted)
+
+
+def _learn(readout: Any, lessons: Iterator[Lesson]) -> None:
     """Learn block by block where the readout can, else from everything at once."""
     if isinstance(readout, Ridge):
-        for states, wanted in lessons:
+        for states, wanted in _gathered(lessons):
             readout.partial_fit(states, wanted)
         return
     before = getattr(readout, "lessons_", [])
