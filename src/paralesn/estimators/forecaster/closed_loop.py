@@ -91,7 +91,7 @@ def forecast(fitted: FittedLoop, steps: Any, X: Any, interval: Any, quantiles: A
 def check_range(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
     """Raise where forecasts (steps, targets) leave the range seen by more than `RANGES` ranges."""
     reach = RANGES * np.where(high > low, high - low, 1.0)
-    away = (values > high + reach) | (values < low - reach)
+    away = ~((values <= high + reach) & (values >= low - reach))  # NaN is away, too
     if away.any():
         step, target = np.argwhere(away)[0]
         raise ValueError(
