@@ -17,6 +17,7 @@ from paralesn.estimators.forecaster.learning import (
     floor_of,
     read_static,
     scaled,
+    seasons_by_clock,
     seasons_of_panel,
 )
 from paralesn.estimators.forecaster.panel import FLAT, LIST, LONG, TABLE, Panel, read_panel
@@ -93,7 +94,7 @@ def _encoded(
 
 def _new_rows(fitted: FittedForecaster, y: Any) -> tuple[Panel, list[int]]:
     """New observations in the order of the series, checked to follow; and which series they are."""
-    panel = read_panel(y, fitted.long_names, fitted.frequency)
+    panel = read_panel(y, fitted.long_names, fitted.frequency, least=0)
     layout = fitted.layout
     same = panel.layout.kind == layout.kind
     arrays = {panel.layout.kind, layout.kind} <= {FLAT, TABLE, "column", "wide"}
@@ -251,7 +252,13 @@ def _grown(
                 last[i] = grid.last.astype("M8[ns]").astype(np.int64) if ends.is_date else grid.last
     if order != list(range(fitted.count)):
         ensemble = fitted.ensemble.replaced(order, ensemble)
-    return replace(fitted, memory=memory, ensemble=ensemble,
+    floor = fitted.floor.copy()
+    for i, values in zip(order, panel.values, strict=True):
+        if np.nanmin(values, initial=0.0) < 0:
+            floor[i] = -np.inf
+    lowest = np.minimum(ensemble.spread.floor, floor)
+    ensemble = replace(ensemble, spread=replace(ensemble.spread, floor=lowest))
+    return replace(fitted, memory=memory, ensemble=ensemble, floor=floor,
                    ends=replace(ends, counts=ends.counts + new_counts, last=last))  # fmt: skip
 
 
@@ -277,16 +284,19 @@ def refitted(fitted: FittedForecaster, request: Request) -> FittedForecaster:
     values = fitted.observed()
     known, others = (memory.split(a, counts) for a in (memory.known, memory.past))
     static = _static_rows(fitted)
-    effects = effects_of(values, known, fitted.seasons)
+    seasons = tuple(seasons_by_clock(v, fitted.ends.clock, request.season) for v in values)
+    effects = effects_of(values, known, seasons)
     explained = [effects.of(i, rows) for i, rows in enumerate(known)]
     learnings = [Learning(v - e, s, o, f) for v, e, s, o, f in
-                 zip(values, explained, fitted.seasons, others, static, strict=True)]  # fmt: skip
+                 zip(values, explained, seasons, others, static, strict=True)]  # fmt: skip
     ensemble = fit_ensemble(learnings, fitted.ensemble.horizon, request.reservoir_for,
                             request.readout, request.n_jobs)  # fmt: skip
     if effects.coefficients.shape[1]:
         ensemble = ensemble.without_floor()
-    return replace(fitted, effects=effects, ensemble=ensemble, floor=floor_of(values),
-                   memory=replace(memory, explained=np.concatenate(explained)))  # fmt: skip
+    return replace(
+        fitted, effects=effects, ensemble=ensemble, seasons=seasons, floor=floor_of(values),
+        memory=replace(memory, explained=np.concatenate(explained)),
+    )  # fmt: skip
 
 
 def _static_rows(fitted: FittedForecaster) -> np.ndarray:

@@ -15,6 +15,7 @@ from paralesn.estimators.forecaster.panel import LONG, Layout, LongNames, Panel
 from paralesn.estimators.forecaster.regression import Effects, measure_effect
 from paralesn.estimators.forecaster.seasons import seasons_of
 from paralesn.estimators.forecaster.spread import LITTLE_EVIDENCE
+from paralesn.tables.clock import Clock
 
 
 class Request(NamedTuple):
@@ -178,14 +179,18 @@ def _note_missing(panel: Panel, notes: list[str]) -> None:
 
 def seasons_of_panel(panel: Panel, given: tuple[int, ...] | None) -> list[tuple[int, ...]]:
     """Seasons of every series; those that share a clock share what it suggests."""
-    out = []
-    for values, grid in zip(panel.values, panel.grids, strict=True):
-        clock = grid.clock
-        suggested: tuple[int, ...] = ()
-        if given is None and clock is not None and clock.kind in ("dates", "months", "workdays"):
-            suggested = clock.seasons(values.size)
-        out.append(seasons_of(values, given, suggested))
-    return out
+    pairs = zip(panel.values, panel.grids, strict=True)
+    return [seasons_by_clock(values, grid.clock, given) for values, grid in pairs]
+
+
+def seasons_by_clock(
+    values: np.ndarray, clock: Clock | None, given: tuple[int, ...] | None
+) -> tuple[int, ...]:
+    """Seasons of a series: those given, those that its clock suggests, or those of the data."""
+    suggested: tuple[int, ...] = ()
+    if given is None and clock is not None and clock.kind in ("dates", "months", "workdays"):
+        suggested = clock.seasons(values.size)
+    return seasons_of(values, given, suggested)
 
 
 def effects_of(
