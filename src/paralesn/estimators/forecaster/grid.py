@@ -1,6 +1,8 @@
 """The steps of a series in time: gaps are missing values, and rows are averaged on request."""
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,7 +62,7 @@ class Grid(NamedTuple):
 
 def on_grid(
     times: np.ndarray | None, count: int, who: str, frequency: str | None, known: str | None,
-    notes: list[str],
+    notes: list[str], usual: Clock | None = None,
 ) -> Grid:  # fmt: skip
     """The steps of a series whose rows have these times.
 
@@ -72,6 +74,8 @@ def on_grid(
         Average rows over steps of this length.
     known : str, optional
         The frequency that pandas knows the index by: then rows are its steps.
+    usual : Clock, optional
+        Of other series, or of earlier rows: taken where it fits, as few rows say little.
     """
     if times is None:
         if frequency is not None:
@@ -80,16 +84,18 @@ def on_grid(
     _check_order(times, who)
     if frequency is not None:
         return _averaged(times, frequency)
-    clock = clock_of(times)
-    if count < 2 or known is not None:
+    clock = usual if usual is not None and _fits(usual, times) else clock_of(times)
+    if count < 2:
         return Grid(count, clock, times)
     steps = clock.steps(times)
+    if known is not None:
+        return Grid(count, clock if (steps == 1).all() else _irregular(times), times)
     if clock.kind == "irregular" or np.isnan(steps).any():
         at = int(np.isnan(steps).argmax()) if np.isnan(steps).any() else 0
         first = " to ".join(format_times(times[at : at + 2]))
         notes.append(f"times of {who} are irregular (first {first}): rows are taken as equal "
                      "steps; frequency averages them over steps of equal length")  # fmt: skip
-        return Grid(count, clock, times)
+        return Grid(count, _irregular(times), times)
     if (steps == 1).all():
         return Grid(count, clock, times)
     rows = np.concatenate([[0], np.cumsum(steps)]).astype(np.int64)
@@ -97,7 +103,7 @@ def on_grid(
     if inserted > _MOST * count:
         notes.append(f"times of {who} have gaps of {inserted} steps ({clock}): rows are taken as "
                      "equal steps")  # fmt: skip
-        return Grid(count, clock, times)
+        return Grid(count, _irregular(times), times)
     at = int((steps != 1).argmax())
     between = " and ".join(format_times(times[at : at + 2]))
     notes.append(f"{inserted} steps of {who} are missing ({clock}), first between {between}: taken "
@@ -105,6 +111,28 @@ def on_grid(
     whole = np.concatenate([times[:1], clock.after(times[0], int(rows[-1]))])
     whole[rows] = times
     return Grid(int(rows[-1]) + 1, clock, whole, rows)
+
+
+def usual_clock(grids: Iterable[Grid]) -> Clock | None:
+    """The clock of most steps, a regular one if there is any; None without times."""
+    steps: Counter[Clock] = Counter()
+    for grid in grids:
+        if grid.clock is not None:
+            steps[grid.clock] += grid.count
+    return max(steps, key=lambda c: (c.kind != "irregular", steps[c]), default=None)
+
+
+def _fits(clock: Clock, times: np.ndarray) -> bool:
+    """Whether times are whole steps of a clock apart."""
+    if clock.kind == "irregular" or (clock.kind == "numbers") == (times.dtype.kind == "M"):
+        return False
+    return bool((clock.steps(times) >= 1).all())
+
+
+def _irregular(times: np.ndarray) -> Clock:
+    """A clock whose steps are the median of those of the times."""
+    numbers = times.astype(np.int64) if times.dtype.kind == "M" else times
+    return Clock("irregular", float(np.median(np.diff(numbers))))
 
 
 def _check_order(times: np.ndarray, who: str) -> None:
