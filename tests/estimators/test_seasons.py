@@ -25,9 +25,8 @@ def autoregressive(rng, n, memory):
 
 @pytest.mark.parametrize("period", [5, 7, 9, 12, 17, 24, 52])
 def test_a_season_is_found(period):
-    found = [
-        seasons_of(seasonal(np.random.default_rng(s), 10 * period, period), None) for s in range(20)
-    ]
+    rngs = [np.random.default_rng(s) for s in range(20)]
+    found = [seasons_of(seasonal(rng, 10 * period, period, 1.5 / period), None) for rng in rngs]
     assert sum(seasons == (period,) for seasons in found) >= 18
 
 
