@@ -23,7 +23,7 @@ class Anomalies(NamedTuple):
     upper: Any
 
 
-def find(fitted: FittedForecaster, y: Any, X: Any, level: float) -> Any:
+def find(fitted: FittedForecaster, y: Any, X: Any, past: Any, level: float) -> Any:
     """Compare observations with forecasts from the step before."""
     if y is None:
         memory, counts = fitted.memory, fitted.ends.counts
@@ -32,7 +32,7 @@ def find(fitted: FittedForecaster, y: Any, X: Any, level: float) -> Any:
         ahead, part = fitted.ensemble.one_step(fitted.remainders(), others), fitted
         times = [fitted.times(i) for i in range(fitted.count)]
     else:
-        part, panel, ahead, explained = following.one_step(fitted, y, X)
+        part, panel, ahead, explained = following.one_step(fitted, y, X, past)
         observed, times = panel.values, [grid.times for grid in panel.grids]
     rows = []
     for i, (seen, expected, more) in enumerate(zip(observed, ahead, explained, strict=True)):

@@ -167,12 +167,14 @@ class Forecaster(BaseEstimator):
             return self.fitted_.loop.predict(y, X, follow=True)
         return following.from_every_step(self.fitted_, y, X, past)
 
-    def anomalies(self, y: Any = None, X: Any = None, *, level: float = 0.99) -> Any:
+    def anomalies(
+        self, y: Any = None, X: Any = None, *, past: Any = None, level: float = 0.99
+    ) -> Any:
         """Observations that one-step forecasts did not expect.
 
         Parameters
         ----------
-        y, X : as in `update`, optional
+        y, X, past : as in `update`, optional
             New observations, which are not remembered: call `update` to go on. Default: those the
             model was fitted to.
         level : float
@@ -186,7 +188,7 @@ class Forecaster(BaseEstimator):
         if isinstance(self.fitted_, FittedLoop):
             raise ValueError("anomalies need strategy='auto'")
         level = checks.number("level", level, 0, 1, open_left=True, open_right=True)
-        return anomalies.find(self.fitted_, y, X, level)
+        return anomalies.find(self.fitted_, y, X, past, level)
 
     def plot(
         self, steps: int | None = None, X: Any = None, *, interval: float = 0.9, series: Any = None,

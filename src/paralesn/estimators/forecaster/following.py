@@ -1,6 +1,6 @@
 """A fitted forecaster on the move: forecasts ahead, new observations, series never seen."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,12 +10,14 @@ from paralesn.estimators.forecaster import inputs as reading
 from paralesn.estimators.forecaster.calendar import calendar_columns
 from paralesn.estimators.forecaster.ensemble import Learning, apply_ensemble, fit_ensemble
 from paralesn.estimators.forecaster.fitted import Ends, FittedForecaster, Memory
+from paralesn.estimators.forecaster.grid import Grid
 from paralesn.estimators.forecaster.inputs import Columns, Encoder, Steps, filled
 from paralesn.estimators.forecaster.learning import (
     Request,
     effects_of,
     floor_of,
     read_static,
+    row_steps,
     scaled,
     seasons_by_clock,
     seasons_of_panel,
@@ -58,13 +60,14 @@ def _with_calendar(
 
 def _encoded(
     fitted: FittedForecaster, encoder: Encoder, X: Any, wanted: list[Steps], name: str, y: Any,
-    complete: bool,
+    complete: bool, grids: Sequence[Grid] | None = None,
 ) -> list[np.ndarray]:  # fmt: skip
-    """Inputs of every series as numbers; `complete`: none may be missing."""
+    """Inputs of every series as numbers, on `grids`; `complete`: none may be missing."""
+    grids = [Grid(s.count) for s in wanted] if grids is None else grids
     if not encoder.names:
         if X is not None:
             raise ValueError(f"{name} must be None: the model was fitted without such inputs")
-        return [np.zeros((s.count, 0)) for s in wanted]
+        return [np.zeros((grid.count, 0)) for grid in grids]
     if X is None and y is None:
         raise ValueError(
             f"{name} must hold {', '.join(map(repr, encoder.names))} of {wanted[0].count} steps to "
@@ -75,7 +78,7 @@ def _encoded(
         given, y, fitted.layout, wanted, fitted.long_names, name
     )
     out = []
-    for own in columns:
+    for own, grid in zip(columns, grids, strict=True):
         rows = encoder.encode(own, name)
         if complete and not np.isfinite(rows).all():
             step, column = np.argwhere(~np.isfinite(rows))[0]
@@ -85,7 +88,7 @@ def _encoded(
             )
         if np.isinf(rows).any():
             raise ValueError(f"{name} must be finite or NaN, got infinity")
-        out.append(filled(rows))
+        out.append(filled(grid.placed(rows)))
     return out
 
 
@@ -171,7 +174,7 @@ def from_every_step(fitted: FittedForecaster, y: Any, X: Any, past: Any) -> Any:
 
 
 def one_step(
-    fitted: FittedForecaster, y: Any, X: Any
+    fitted: FittedForecaster, y: Any, X: Any, past: Any
 ) -> tuple[FittedForecaster, Panel, list[np.ndarray], list[np.ndarray]]:
     """One-step forecasts (n,) of new observations, and what inputs explain of them.
 
@@ -179,13 +182,9 @@ def one_step(
     """
     panel, order = _new_rows(fitted, y)
     part = fitted if order == list(range(fitted.count)) else part_of(fitted, order)
-    wanted = [Steps(g.count, part.ends.times_ahead(i, g.count)) for i, g in enumerate(panel.grids)]
-    source = y if fitted.layout.kind == LONG and X is None else None
-    known = _encoded(part, part.known, X, wanted, "X", source, complete=False)
-    known = _with_calendar(part, known, [s.times for s in wanted])
+    known, others = _new_inputs(part, panel, y, X, past, 0)
     explained = [part.effects.of(i, rows) for i, rows in enumerate(known)]
     new = [v - e for v, e in zip(panel.values, explained, strict=True)]
-    others = [np.zeros((s.count, part.past_scaling.shape[1])) for s in wanted]
     origins = [np.arange(v.size - 1) for v in new]
     first = part.ensemble.forecast(part.remainders(), 1)
     forecasts, _ = part.ensemble.follow(part.remainders(), new, others, origins)
@@ -200,20 +199,7 @@ def _follow(
     panel, order = _new_rows(fitted, y)
     horizon, more = fitted.ensemble.horizon, fitted.ensemble.horizon if every else 0
     part = fitted if order == list(range(fitted.count)) else part_of(fitted, order)
-    wanted = []
-    for i, grid in enumerate(panel.grids):
-        times = part.ends.times_ahead(i, grid.count + more)
-        wanted.append(Steps(grid.count + more, times))
-    source = y if fitted.layout.kind == LONG else None
-    complete = every
-    known = _encoded(part, part.known, X, wanted, "X", source if X is None else None, complete)
-    known = _with_calendar(part, known, [s.times for s in wanted])
-    counts = [Steps(s.count - more, None if s.times is None else s.times[: s.count - more])
-              for s in wanted]  # fmt: skip
-    others = _encoded(
-        part, part.past, past, counts, "past", source if past is None else None, False
-    )
-    others = [scaled(rows, part.past_scaling) for rows in others]
+    known, others = _new_inputs(part, panel, y, X, past, more)
     explained = [part.effects.of(i, rows) for i, rows in enumerate(known)]
     new = [v - e[: v.size] for v, e in zip(panel.values, explained, strict=True)]
     origins = [np.arange(v.size if every else 0) for v in new]
@@ -226,6 +212,28 @@ def _follow(
     parts = [e[: v.size] for e, v in zip(explained, panel.values, strict=True)]
     added = Memory.of(_timed(part, panel), parts, known, others)
     return forecasts, _grown(fitted, order, ensemble, added, panel), panel
+
+
+def _new_inputs(
+    fitted: FittedForecaster, panel: Panel, y: Any, X: Any, past: Any, more: int
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Inputs of new rows: known in advance (for `more` steps after them, too), and up to now."""
+    timed = _timed(fitted, panel)
+    source = y if fitted.layout.kind == LONG else None
+    rows, grids = row_steps(timed), timed.grids
+    named = source if X is None else None
+    if more:
+        counts = [grid.count + more for grid in grids]
+        wanted = [Steps(n, fitted.ends.times_ahead(i, n)) for i, n in enumerate(counts)]
+        known = _encoded(fitted, fitted.known, X, wanted, "X", named, complete=True)
+        times = [s.times for s in wanted]
+    else:
+        known = _encoded(fitted, fitted.known, X, rows, "X", named, False, grids)
+        times = [grid.times for grid in grids]
+    named = source if past is None else None
+    others = _encoded(fitted, fitted.past, past, rows, "past", named, False, grids)
+    others = [scaled(values, fitted.past_scaling) for values in others]
+    return _with_calendar(fitted, known, times), others
 
 
 def _timed(fitted: FittedForecaster, panel: Panel) -> Panel:
@@ -333,27 +341,26 @@ def of_new_series(
     if X is not None:
         raise ValueError("X must be None: the model was fitted without such inputs")
     blank = replace(fitted, layout=panel.layout)
-    wanted = [Steps(grid.count, grid.times) for grid in panel.grids]
-    others = _encoded(blank, fitted.past, past, wanted, "past", None, complete=False)
+    named = y if panel.layout.kind == LONG and past is None else None
+    rows = row_steps(panel)
+    others = _encoded(blank, fitted.past, past, rows, "past", named, False, panel.grids)
     others = [scaled(rows, fitted.past_scaling) for rows in others]
-    known = _with_calendar(fitted, [np.zeros((s.count, 0)) for s in wanted],
-                           [s.times for s in wanted])  # fmt: skip
-    rows = np.zeros((len(panel.values), 0))
+    known = _with_calendar(fitted, [np.zeros((grid.count, 0)) for grid in panel.grids],
+                           [grid.times for grid in panel.grids])  # fmt: skip
+    fixed = np.zeros((len(panel.values), 0))
     if fitted.fixed.names:
         if static is None:
             raise ValueError(f"static must hold {', '.join(map(repr, fitted.fixed.names))} of "
                              "every series, as in fit, got None")  # fmt: skip
-        _, rows = read_static(static, y, panel.layout, fitted.long_names)
-        if rows.shape[1] != fitted.fixed.width:
-            raise ValueError(f"static must have {fitted.fixed.width} columns as in fit, got "
-                             f"{rows.shape[1]}")  # fmt: skip
-    rows = scaled(rows, fitted.fixed_scaling)
+        given = (static, y, panel.layout, fitted.long_names, fitted.fixed)
+        fixed = read_static(*given)[1]
+    fixed = scaled(fixed, fitted.fixed_scaling)
     given = {m for s in fitted.seasons for m in s}
     seasons = seasons_of_panel(panel, tuple(sorted(given)) if given else None)
     effects = effects_of(panel.values, known, seasons)
     explained = [effects.of(i, k) for i, k in enumerate(known)]
     learnings = [Learning(v - e, s, o, f) for v, e, s, o, f in
-                 zip(panel.values, explained, seasons, others, rows, strict=True)]  # fmt: skip
+                 zip(panel.values, explained, seasons, others, fixed, strict=True)]  # fmt: skip
     ensemble = apply_ensemble(fitted.ensemble, learnings)
     memory = Memory.of(panel, explained, known, others)
     if effects.coefficients.shape[1]:

@@ -30,12 +30,22 @@ class Grid(NamedTuple):
     times : (count,) or None
     rows : (rows,) or None
         The step of every row as it came; None where rows are the steps.
+    came : (rows,) or None
+        Times of these rows where they are averaged.
     """
 
     count: int  # type: ignore[assignment]
     clock: Clock | None = None
     times: np.ndarray | None = None
     rows: np.ndarray | None = None
+    came: np.ndarray | None = None
+
+    @property
+    def row_times(self) -> np.ndarray | None:
+        """Times of the rows as they came."""
+        if self.came is not None or self.rows is None or self.times is None:
+            return self.times if self.came is None else self.came
+        return self.times[self.rows]
 
     @property
     def last(self) -> Any:
@@ -168,4 +178,4 @@ def _averaged(times: np.ndarray, frequency: Any) -> Grid:
     rows = rows - rows[0]
     total = int(rows[-1]) + 1
     whole = np.concatenate([[first], clock.after(first, total - 1)]).astype("M8[ns]")
-    return Grid(total, clock, whole, rows)
+    return Grid(total, clock, whole, rows, times)

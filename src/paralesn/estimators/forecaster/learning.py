@@ -97,12 +97,7 @@ def _read_inputs(
     """Inputs of every series as numbers, on its grid, with missing values filled."""
     if X is None:
         return Encoder([], {}), [np.zeros((len(v), 0)) for v in panel.values]
-    steps = []
-    for grid in panel.grids:
-        wanted = grid.count if grid.rows is None else grid.rows.size
-        times = grid.times if grid.rows is None or grid.times is None else grid.times[grid.rows]
-        steps.append(Steps(wanted, times))
-    columns: list[Columns] = reading.read_columns(X, y, panel.layout, steps, names, name)
+    columns: list[Columns] = reading.read_columns(X, y, panel.layout, row_steps(panel), names, name)
     encoder = encoder_of(columns, name)
     rows_of_each, missing = [], 0
     for i, (own, grid) in enumerate(zip(columns, panel.grids, strict=True)):
@@ -117,10 +112,16 @@ def _read_inputs(
     return encoder, rows_of_each
 
 
+def row_steps(panel: Panel) -> list[Steps]:
+    """How many rows every series came with, and when they are."""
+    return [Steps(grid.count if grid.rows is None else grid.rows.size, grid.row_times)
+            for grid in panel.grids]  # fmt: skip
+
+
 def read_static(
-    static: Any, y: Any, layout: Layout, names: LongNames
+    static: Any, y: Any, layout: Layout, names: LongNames, encoder: Encoder | None = None
 ) -> tuple[Encoder, np.ndarray]:
-    """What is known of series as a whole (S, static), as numbers."""
+    """What is known of series as a whole (S, static), as numbers; by an encoder if there is one."""
     count = len(layout.names)
     if static is None:
         return Encoder([], {}), np.zeros((count, 0))
@@ -157,7 +158,7 @@ def read_static(
         table = {str(k): array[:, k] for k in range(array.shape[1])}
     if any(len(column) != count for column in table.values()):
         raise ValueError(f"static must have {count} rows, one for each series")
-    encoder = encoder_of([table], "static")
+    encoder = encoder_of([table], "static") if encoder is None else encoder
     rows = encoder.encode(table, "static")
     if not np.isfinite(rows).all():
         raise ValueError("static must be finite, got a missing or infinite value")
