@@ -202,9 +202,17 @@ class FittedForecaster:
             and len(memory.known) == len(memory.past) == total
             and not np.isinf(memory.y).any()
             and inputs == (count, memory.known.shape[1])
-            and np.isfinite(self.effects.coefficients).all()
+            and self.effects.mean.shape == inputs
+            and self.ends.last.shape == (count,) and self.ends.counts.min(initial=1) >= 1
+            and memory.past.ndim == 2 and self.past_scaling.shape == (2, memory.past.shape[1])
+            and self.fixed_scaling.shape == (2, self.fixed.width)
+            and all(np.isfinite(part).all() for part in (
+                memory.explained, memory.known, memory.past, memory.times, self.ends.last,
+                self.effects.mean, self.effects.coefficients, self.past_scaling, self.fixed_scaling,
+            ))
             and (np.array([bank.count for bank in self.ensemble.banks]) == self.ends.counts).all()
-            and self.floor.shape == (count,) and len(self.columns) == 3
+            and self.floor.shape == (count,) and np.isin(self.floor, (0.0, -np.inf)).all()
+            and len(self.columns) == 3
         )  # fmt: skip
         if not right:
             raise ValueError("the parts of a forecaster do not fit together")

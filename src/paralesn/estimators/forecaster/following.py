@@ -355,8 +355,8 @@ def of_new_series(
         given = (static, y, panel.layout, fitted.long_names, fitted.fixed)
         fixed = read_static(*given)[1]
     fixed = scaled(fixed, fitted.fixed_scaling)
-    given = {m for s in fitted.seasons for m in s}
-    seasons = seasons_of_panel(panel, tuple(sorted(given)) if given else None)
+    seen = {m for s in fitted.seasons for m in s}
+    seasons = seasons_of_panel(panel, tuple(sorted(seen)) if seen else None)
     effects = effects_of(panel.values, known, seasons)
     explained = [effects.of(i, k) for i, k in enumerate(known)]
     learnings = [Learning(v - e, s, o, f) for v, e, s, o, f in

@@ -154,7 +154,10 @@ class SharedReadout:
             self.state.origin == self.reservoir.fingerprint_
             and self.newest.shape == (count,) and np.isfinite(self.newest).all()
             and np.isfinite(self.scale).all() and self.scale.min(initial=1) > 0
-            and len(self.static) == len(self.latest) == count
+            and self.latest.shape == (count, self.reservoir.n_features_out_)
+            and len(self.static) == count and all(len(h) == count for h in self.state.layers)
+            and all(np.isfinite(part).all() for part in
+                    (self.latest, self.static, *self.state.layers))
             and isinstance(self.horizon, int) and self.horizon >= 1
         )  # fmt: skip
         if not right:
@@ -290,13 +293,13 @@ def fit_shared_readout(
                 yield np.hstack([z[steps - first], np.tile(static[i], (steps.size, 1))]), wanted
 
     washout = [min(20, len(r.values) // 8) for r in readings]
-    _learn(readout, lessons(washout, [cut - h for cut in cuts]))
+    learnt = _learn(readout, lessons(washout, [cut - h for cut in cuts]))
     judge = deepcopy(readout)
     if isinstance(readout, Ridge):
         for states, wanted in _gathered(lessons([cut - 1 for cut in cuts], [1 << 62] * count)):
             judge.validate(states, wanted)
     judged, _ = replace(draft, readout=judge).follow(readings, origins, go_on=False)
-    _learn(readout, lessons([cut - h for cut in cuts], [1 << 62] * count))
+    _learn(readout, lessons([cut - h for cut in cuts], [1 << 62] * count), learnt)
     if isinstance(readout, Ridge) and judge.fitted_.validation is not None:
         readout.choose_as(judge)
     member = draft.follow(readings, [np.zeros(0, np.int64)] * count, go_on=False)[1]
@@ -325,13 +328,15 @@ def _together(lessons: list[Lesson]) -> Lesson:
     return np.concatenate(states), np.concatenate(wanted)
 
 
-def _learn(readout: Any, lessons: Iterator[Lesson]) -> None:
-    """Learn block by block where the readout can, else from everything at once."""
+def _learn(readout: Any, lessons: Iterator[Lesson], before: Sequence[Lesson] = ()) -> list[Lesson]:
+    """Learn block by block where the readout can, else from everything at once, which is returned.
+
+    `before` is what such a readout learnt from before.
+    """
     if isinstance(readout, Ridge):
         for states, wanted in _gathered(lessons):
             readout.partial_fit(states, wanted)
-        return
-    before = getattr(readout, "lessons_", [])
+        return []
     every = [*before, *lessons]
-    readout.lessons_ = every
     readout.fit(np.concatenate([s for s, _ in every]), np.concatenate([w for _, w in every]))
+    return every

@@ -76,6 +76,7 @@ class Spread:
             and self.multiplicative.shape == self.floor.shape == self.evidence.shape == (count,)
             and np.isfinite(self.scale).all() and np.isfinite(self.quantiles).all()
             and self.scale.min(initial=0) >= 0 and self.evidence.min(initial=1) > 0
+            and np.isin(self.floor, (0.0, -np.inf)).all() and np.isfinite(self.evidence).all()
         )  # fmt: skip
         if not right:
             raise ValueError("the intervals of a forecaster do not fit together")
