@@ -328,6 +328,20 @@ def test_times_of_inputs_that_are_not_there_are_named():
         model().fit(y[:N]).forecast(X=frame[N:])
 
 
+def test_inputs_of_a_frequency_that_only_pandas_knows():
+    ends = pd.date_range("2015-01-01", periods=100, freq="BME", tz="Europe/Berlin")
+    frame, y = pd.DataFrame({"x": PRICE[:100]}, ends), pd.Series(SALES[:100], ends)
+    fitted = model(season=1).fit(y[:90], frame[:90])
+    np.testing.assert_array_equal(fitted.forecast(X=frame), fitted.forecast(X=PRICE[90:95]))
+    fitted.update(y[90:92], frame[90:92])
+    assert list(fitted.forecast(3, X=frame[92:95]).index) == list(ends[92:95])
+
+
+def test_too_little_to_measure_an_effect():
+    fitted = model().fit([1.0, np.nan, 3.0], np.ones((3, 1)))
+    assert not fitted.fitted_.effects.helps.any()
+
+
 def test_static_that_does_not_fit():
     ys = [BASE[:50], BASE[:60]]
     for static, words in (

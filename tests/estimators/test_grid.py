@@ -77,6 +77,13 @@ def test_a_series_of_a_panel_that_does_not_follow_is_named():
         model.update(row)
 
 
+def test_two_business_days_with_a_frequency():
+    days = pd.bdate_range("2024-01-04", periods=4)
+    model = pe.SmootherBank(horizon=2).fit(pd.Series(Y[:2], days[:2]))
+    assert list(model.forecast().index) == list(days[2:])
+    assert list(model.update(pd.Series(Y[2:3], days[2:3])).forecast(1).index) == list(days[3:])
+
+
 def test_irregular_times_are_said_and_kept(rng):
     times = pd.Timestamp("2024-01-01") + pd.to_timedelta(
         np.sort(rng.uniform(0, 1e5, 40)).round(), unit="s"

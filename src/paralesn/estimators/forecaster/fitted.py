@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from paralesn.estimators.forecaster.ensemble import FittedEnsemble
+from paralesn.estimators.forecaster.frames import continued
 from paralesn.estimators.forecaster.grid import Grid, usual_clock
 from paralesn.estimators.forecaster.inputs import Encoder
 from paralesn.estimators.forecaster.panel import Layout, LongNames, Panel
@@ -185,6 +186,16 @@ class FittedForecaster:
         last = int(self.ends.counts[: i + 1].sum())
         own = self.memory.times[last - int(self.ends.counts[i]) : last]
         return own.astype("M8[ns]") if self.ends.is_date else own
+
+    def times_ahead(self, i: int, count: int) -> np.ndarray | None:
+        """Times of the next steps of series i, by the frequency that pandas knows or the clock."""
+        index = self.layout.index
+        if index.frequency is None or index.kind != "dates" or not self.ends.kind:
+            return self.ends.times_ahead(i, count)
+        ahead = continued(index, self.ends.clock, self.ends.grid(i).last, count, 0)
+        if index.zone is not None and not index.is_local:
+            ahead = ahead.tz_convert("UTC")
+        return np.asarray(ahead.tz_localize(None).to_numpy()).astype("M8[ns]")
 
     def remainders(self) -> list[np.ndarray]:
         """What members read of every series: values without what known inputs explain."""

@@ -44,7 +44,7 @@ def ahead(
 
 def _known_ahead(fitted: FittedForecaster, X: Any, steps: int) -> list[np.ndarray]:
     """Known inputs and calendar (steps, inputs) of the steps to come, of every series."""
-    wanted = [Steps(steps, fitted.ends.times_ahead(i, steps)) for i in range(fitted.count)]
+    wanted = [Steps(steps, fitted.times_ahead(i, steps)) for i in range(fitted.count)]
     rows = _encoded(fitted, fitted.known, X, wanted, "X", None, complete=True)
     return _with_calendar(fitted, rows, [s.times for s in wanted])
 
@@ -224,7 +224,7 @@ def _new_inputs(
     named = source if X is None else None
     if more:
         counts = [grid.count + more for grid in grids]
-        wanted = [Steps(n, fitted.ends.times_ahead(i, n)) for i, n in enumerate(counts)]
+        wanted = [Steps(n, fitted.times_ahead(i, n)) for i, n in enumerate(counts)]
         known = _encoded(fitted, fitted.known, X, wanted, "X", named, complete=True)
         times = [s.times for s in wanted]
     else:
@@ -244,7 +244,7 @@ def _timed(fitted: FittedForecaster, panel: Panel) -> Panel:
     for i, grid in enumerate(panel.grids):
         is_date = grid.times is not None and grid.times.dtype.kind == "M"
         if grid.times is None or is_date != fitted.ends.is_date:
-            grid = grid._replace(times=fitted.ends.times_ahead(i, grid.count))
+            grid = grid._replace(times=fitted.times_ahead(i, grid.count))
         grids.append(grid)
     return panel._replace(grids=grids)
 

@@ -94,6 +94,8 @@ def on_grid(
     if frequency is not None:
         return _averaged(times, frequency)
     clock = usual if usual is not None and _fits(usual, times) else clock_of(times)
+    if known == "B":  # fewer than ten rows look like days
+        return Grid(count, Clock("workdays", 1.0), times)
     if count < 2:
         return Grid(count, clock, times)
     steps = clock.steps(times)

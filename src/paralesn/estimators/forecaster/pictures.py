@@ -54,4 +54,4 @@ def _axes(fitted: Any, i: int, shown: int, steps: int) -> tuple[np.ndarray, np.n
     count, times = int(fitted.ends.counts[i]), fitted.times(i)
     if times is None:
         return np.arange(count - shown, count), np.arange(count, count + steps)
-    return times[-shown:], np.asarray(fitted.ends.times_ahead(i, steps))
+    return times[-shown:], np.asarray(fitted.times_ahead(i, steps))

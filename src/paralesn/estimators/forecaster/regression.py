@@ -53,6 +53,8 @@ def measure_effect(y: np.ndarray, x: np.ndarray, season: int) -> tuple[np.ndarra
             if seen.any():
                 change[places == place] = rows - rows[seen].mean(axis=0)
     change = change[np.isfinite(change[:, 0])]
+    if not len(change):
+        return mean, none
     cut = len(change) - max(int(_HELD_OUT * len(change)), 2)
     moves = change[:, 1:].std(axis=0) > 0
     if cut < 8 or cut < 2 * moves.sum() or not moves.any():
