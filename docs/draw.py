@@ -48,7 +48,8 @@ def overview():
 
     figure, panels = plt.subplots(1, 3, figsize=(12, 2.9), layout="constrained")
     series = datasets.lorenz63(4600, seed=0)
-    loop = pe.ReservoirForecaster().fit(series[:4000]).forecast(600)
+    closed = pe.ReservoirForecaster(strategy="closed-loop")
+    loop = closed.fit(series[:4000]).forecast(600)
     t = np.arange(1, 601) / 55
     panels[0].plot(t, series[4000:, 0], color="0.6", linewidth=3, label="Lorenz system")
     panels[0].plot(t, loop[:, 0], color="tab:blue", linewidth=1.2, label="forecast")
