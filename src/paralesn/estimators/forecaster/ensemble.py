@@ -21,6 +21,7 @@ from paralesn.estimators.forecaster.shared_readout import (
 from paralesn.estimators.forecaster.spread import Errors, Spread
 from paralesn.persistence import register
 from paralesn.runtime import threads
+from paralesn.runtime.blas import single_threaded_blas
 
 LEAST_ROWS = 100  # that a readout of one series must have to learn from
 _ALONE, _TOGETHER = 4.0, 3.0  # what the bank counts beforehand, with one series and with several
@@ -224,7 +225,8 @@ def fit_ensemble(
         seasons = tuple(sorted({m for i in chosen for m in series[i].seasons}))[:4]
         fresh = reservoir_for(seasons, int(np.median(lengths)), 1 + series[0].others.shape[1])
         origins = [drafts[i].origins for i in chosen]
-        judged = fit_shared_readout(readings, horizon, log, fresh, deepcopy(readout), origins)
+        with single_threaded_blas():  # the same bits whatever the number of threads
+            judged = fit_shared_readout(readings, horizon, log, fresh, deepcopy(readout), origins)
         if judged is not None:
             members.append(judged)
             of_shared.append(np.array(chosen, int))
