@@ -340,7 +340,7 @@ def _weigh(
     if not present.any() or errors[present].max() == 0:
         weights[0] = 1.0
         return weights
-    power = min(max(evidence(own.origins, y.size, horizon), 4.0), 25.0)
+    power = min(max(evidence(own.origins, y.size, horizon), 4.0), 8.0)
     least = max(errors[present].min(), 1e-9 * errors[present].max())
     weights[present] = (np.maximum(errors[present], least) / least) ** -power
     weights[0] *= (_TOGETHER if several else _ALONE) * (present.sum() - 1) / 2
