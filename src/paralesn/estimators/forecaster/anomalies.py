@@ -66,7 +66,9 @@ def _shaped(fitted: FittedForecaster, columns: list[list[np.ndarray]], new: bool
     label = layout.index.name or "ds"
     times = [times_of(fitted, i, count, new) for i, count in enumerate(counts)]
     if layout.index.kind != "none":
-        table[label] = np.concatenate(times)
+        joined = np.concatenate(times)
+        is_whole = layout.index.kind == "numbers" and layout.index.is_whole
+        table[label] = joined.astype(np.int64) if is_whole else joined
     table |= {
         "y": np.concatenate(seen), "yhat": np.concatenate(ahead), "lo": np.concatenate(lower),
         "hi": np.concatenate(upper), "anomaly": np.concatenate(outside),
