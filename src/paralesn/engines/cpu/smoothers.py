@@ -1,4 +1,4 @@
-"""Smoothers over a series: errors of their forecasts from many origins, or the forecasts themselves.
+"""Smoothers over a series: errors of their forecasts from many origins, or the forecasts.
 
 What the recurrences are is documented in `paralesn.layers.smoothers.SmootherLayer`, and written out
 in plain NumPy in `paralesn.engines.reference_smoothers`.

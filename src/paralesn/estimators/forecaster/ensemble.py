@@ -74,8 +74,8 @@ class FittedEnsemble:
 
     def forecast(self, histories: Sequence[np.ndarray], steps: int) -> np.ndarray:
         """Forecasts (S, steps) after the histories, at whose ends the members are."""
-        values = np.stack([w * bank.forecast(y, steps) for w, bank, y in
-                           zip(self.weights[:, 0], self.banks, histories, strict=True)])  # fmt: skip
+        own = zip(self.weights[:, 0], self.banks, histories, strict=True)
+        values = np.stack([w * bank.forecast(y, steps) for w, bank, y in own])
         for k, (member, series) in enumerate(zip(self.shared, self.of_shared, strict=True), 1):
             counted = self.weights[series, k]
             values[series] += counted[:, None] * _where(counted, member.forecast(steps))
@@ -325,7 +325,7 @@ def _draft(learning: Learning, horizon: int, is_shared: bool) -> _Draft:
 def _weigh(
     y: np.ndarray, own: _Draft, ahead: Sequence[np.ndarray | None], horizon: int, several: bool
 ) -> np.ndarray:
-    """Weights of bank and shared readouts, by the errors of their forecasts from the same origins."""
+    """Weights of bank and shared readouts, by errors of their forecasts from the same origins."""
     weights = np.zeros(len(ahead))
     if all(forecasts is None for forecasts in ahead[1:]):
         weights[0] = 1.0

@@ -168,7 +168,8 @@ class FittedForecaster:
             and memory.y.shape == memory.explained.shape == (total,)
             and len(memory.known) == len(memory.past) == total
             and not np.isinf(memory.y).any()
-            and inputs == (count, memory.known.shape[1]) and np.isfinite(self.effects.coefficients).all()
+            and inputs == (count, memory.known.shape[1])
+            and np.isfinite(self.effects.coefficients).all()
             and (np.array([bank.count for bank in self.ensemble.banks]) == self.ends.counts).all()
             and self.floor.shape == (count,) and len(self.columns) == 3
         )  # fmt: skip

@@ -17,6 +17,7 @@ from paralesn.estimators.forecaster.learning import (
     floor_of,
     read_static,
     scaled,
+    seasons_by_clock,
     seasons_of_panel,
 )
 from paralesn.estimators.forecaster.panel import FLAT, LIST, LONG, TABLE, Panel, read_panel
@@ -93,7 +94,7 @@ def _encoded(
 
 def _new_rows(fitted: FittedForecaster, y: Any) -> tuple[Panel, list[int]]:
     """New observations in the order of the series, checked to follow; and which series they are."""
-    panel = read_panel(y, fitted.long_names, fitted.frequency)
+    panel = read_panel(y, fitted.long_names, fitted.frequency, least=0)
     layout = fitted.layout
     same = panel.layout.kind == layout.kind
     arrays = {panel.layout.kind, layout.kind} <= {FLAT, TABLE, "column", "wide"}
@@ -106,8 +107,8 @@ def _new_rows(fitted: FittedForecaster, y: Any) -> tuple[Panel, list[int]]:
         at = {label: i for i, label in enumerate(layout.names)}
         unknown = [label for label in panel.layout.names if label not in at]
         if unknown:
-            raise ValueError(f"y must hold series of fit, got {unknown[0]!r}, which is new: give it "
-                             "to forecast(y=...)")  # fmt: skip
+            raise ValueError(f"y must hold series of fit, got {unknown[0]!r}, which is new: give "
+                             "it to forecast(y=...)")  # fmt: skip
         order = [at[label] for label in panel.layout.names]
     else:
         if len(panel.values) != len(layout.names):
@@ -141,8 +142,10 @@ def _check_follows(fitted: FittedForecaster, panel: Panel, order: list[int]) -> 
         gap = clock.steps(np.array([last, grid.times[0]]))[0]
         if gap != 1:
             due = format_times(np.array([expected]))[0]
-            raise ValueError(f"y{who} must go on at {due}, the next step ({clock}) after {end}, got "
-                             f"{first}: give the rows between, NaN where nothing is known")  # fmt: skip
+            raise ValueError(
+                f"y{who} must go on at {due}, the next step ({clock}) after {end}, got {first}: "
+                "give the rows between, NaN where nothing is known"
+            )
 
 
 def advance(fitted: FittedForecaster, y: Any, X: Any, past: Any) -> FittedForecaster:
@@ -185,7 +188,7 @@ def one_step(
 def _follow(
     fitted: FittedForecaster, y: Any, X: Any, past: Any, every: bool
 ) -> tuple[list[np.ndarray], FittedForecaster, Panel]:
-    """Forecasts from every step of new observations, or from none, and the forecaster after them."""
+    """Forecasts from every step of new observations or from none, and the forecaster after them."""
     panel, order = _new_rows(fitted, y)
     horizon, more = fitted.ensemble.horizon, fitted.ensemble.horizon if every else 0
     part = fitted if order == list(range(fitted.count)) else part_of(fitted, order)
@@ -212,8 +215,9 @@ def _follow(
         forecasts = [np.maximum(f + e[o[:, None] + steps], low) for f, e, o, low in
                      zip(forecasts, explained, origins, part.floor, strict=True)]  # fmt: skip
         return forecasts, fitted, panel
+    pairs = zip(explained, panel.values, strict=True)
     added = Memory(
-        np.concatenate(panel.values), np.concatenate([e[: v.size] for e, v in zip(explained, panel.values, strict=True)]),  # noqa: E501
+        np.concatenate(panel.values), np.concatenate([e[: v.size] for e, v in pairs]),
         np.concatenate(known), np.concatenate(others),
     )  # fmt: skip
     return forecasts, _grown(fitted, order, ensemble, added, panel), panel
@@ -230,8 +234,8 @@ def _grown(
         old = fitted.memory.split(getattr(fitted.memory, name), fitted.ends.counts)
         pieces = dict(zip(order, np.split(getattr(added, name), np.cumsum(new_counts[order])[:-1]),
                           strict=True))  # fmt: skip
-        return np.concatenate([part for i in range(fitted.count)
-                               for part in (old[i], pieces.get(i)) if part is not None])  # fmt: skip
+        both = [part for i in range(fitted.count) for part in (old[i], pieces.get(i))]
+        return np.concatenate([part for part in both if part is not None])
 
     memory = Memory(*(joined(name) for name in ("y", "explained", "known", "past")))
     ends = fitted.ends
@@ -248,7 +252,13 @@ def _grown(
                 last[i] = grid.last.astype("M8[ns]").astype(np.int64) if ends.is_date else grid.last
     if order != list(range(fitted.count)):
         ensemble = fitted.ensemble.replaced(order, ensemble)
-    return replace(fitted, memory=memory, ensemble=ensemble,
+    floor = fitted.floor.copy()
+    for i, values in zip(order, panel.values, strict=True):
+        if np.nanmin(values, initial=0.0) < 0:
+            floor[i] = -np.inf
+    lowest = np.minimum(ensemble.spread.floor, floor)
+    ensemble = replace(ensemble, spread=replace(ensemble.spread, floor=lowest))
+    return replace(fitted, memory=memory, ensemble=ensemble, floor=floor,
                    ends=replace(ends, counts=ends.counts + new_counts, last=last))  # fmt: skip
 
 
@@ -274,16 +284,19 @@ def refitted(fitted: FittedForecaster, request: Request) -> FittedForecaster:
     values = fitted.observed()
     known, others = (memory.split(a, counts) for a in (memory.known, memory.past))
     static = _static_rows(fitted)
-    effects = effects_of(values, known, fitted.seasons)
+    seasons = tuple(seasons_by_clock(v, fitted.ends.clock, request.season) for v in values)
+    effects = effects_of(values, known, seasons)
     explained = [effects.of(i, rows) for i, rows in enumerate(known)]
     learnings = [Learning(v - e, s, o, f) for v, e, s, o, f in
-                 zip(values, explained, fitted.seasons, others, static, strict=True)]  # fmt: skip
+                 zip(values, explained, seasons, others, static, strict=True)]  # fmt: skip
     ensemble = fit_ensemble(learnings, fitted.ensemble.horizon, request.reservoir_for,
                             request.readout, request.n_jobs)  # fmt: skip
     if effects.coefficients.shape[1]:
         ensemble = ensemble.without_floor()
-    return replace(fitted, effects=effects, ensemble=ensemble, floor=floor_of(values),
-                   memory=replace(memory, explained=np.concatenate(explained)))  # fmt: skip
+    return replace(
+        fitted, effects=effects, ensemble=ensemble, seasons=seasons, floor=floor_of(values),
+        memory=replace(memory, explained=np.concatenate(explained)),
+    )  # fmt: skip
 
 
 def _static_rows(fitted: FittedForecaster) -> np.ndarray:
@@ -316,8 +329,8 @@ def of_new_series(
     rows = np.zeros((len(panel.values), 0))
     if fitted.fixed.names:
         if static is None:
-            raise ValueError(f"static must hold {', '.join(map(repr, fitted.fixed.names))} of every "
-                             "series, as in fit, got None")  # fmt: skip
+            raise ValueError(f"static must hold {', '.join(map(repr, fitted.fixed.names))} of "
+                             "every series, as in fit, got None")  # fmt: skip
         _, rows = read_static(static, y, panel.layout, fitted.long_names)
         if rows.shape[1] != fitted.fixed.width:
             raise ValueError(f"static must have {fitted.fixed.width} columns as in fit, got "

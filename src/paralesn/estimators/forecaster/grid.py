@@ -1,4 +1,4 @@
-"""The steps of a series in time: gaps are missing values, irregular rows are averaged on request."""
+"""The steps of a series in time: gaps are missing values, and rows are averaged on request."""
 
 import re
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ class Grid(NamedTuple):
         The step of every row as it came; None where rows are the steps.
     """
 
-    count: int
+    count: int  # type: ignore[assignment]
     clock: Clock | None = None
     times: np.ndarray | None = None
     rows: np.ndarray | None = None
@@ -87,8 +87,8 @@ def on_grid(
     if clock.kind == "irregular" or np.isnan(steps).any():
         at = int(np.isnan(steps).argmax()) if np.isnan(steps).any() else 0
         first = " to ".join(format_times(times[at : at + 2]))
-        notes.append(f"times of {who} are irregular (first {first}): rows are taken as equal steps; "
-                     "frequency averages them over steps of equal length")  # fmt: skip
+        notes.append(f"times of {who} are irregular (first {first}): rows are taken as equal "
+                     "steps; frequency averages them over steps of equal length")  # fmt: skip
         return Grid(count, clock, times)
     if (steps == 1).all():
         return Grid(count, clock, times)
@@ -98,8 +98,8 @@ def on_grid(
         notes.append(f"times of {who} have gaps of {inserted} steps ({clock}): rows are taken as "
                      "equal steps")  # fmt: skip
         return Grid(count, clock, times)
-    first = int((steps != 1).argmax())
-    between = " and ".join(format_times(times[first : first + 2]))
+    at = int((steps != 1).argmax())
+    between = " and ".join(format_times(times[at : at + 2]))
     notes.append(f"{inserted} steps of {who} are missing ({clock}), first between {between}: taken "
                  "as missing values")  # fmt: skip
     whole = np.concatenate([times[:1], clock.after(times[0], int(rows[-1]))])

@@ -24,7 +24,7 @@ Columns = dict[str, np.ndarray]
 class Steps(NamedTuple):
     """The steps that inputs are wanted for: how many, and when; of one series."""
 
-    count: int
+    count: int  # type: ignore[assignment]
     times: np.ndarray | None
 
 
@@ -56,8 +56,8 @@ class Encoder:
             missing = [n for n in self.names if n not in columns]
             if missing or set(columns) != set(self.names):
                 raise ValueError(
-                    f"{name} must have the columns {', '.join(map(repr, self.names))} as in fit, got "
-                    f"{', '.join(map(repr, columns))}"
+                    f"{name} must have the columns {', '.join(map(repr, self.names))} as in fit, "
+                    f"got {', '.join(map(repr, columns))}"
                 )
         parts = []
         for label in self.names:

@@ -15,6 +15,7 @@ from paralesn.estimators.forecaster.panel import LONG, Layout, LongNames, Panel
 from paralesn.estimators.forecaster.regression import Effects, measure_effect
 from paralesn.estimators.forecaster.seasons import seasons_of
 from paralesn.estimators.forecaster.spread import LITTLE_EVIDENCE
+from paralesn.tables.clock import Clock
 
 
 class Request(NamedTuple):
@@ -101,9 +102,9 @@ def _read_inputs(
         return Encoder([], {}), [np.zeros((len(v), 0)) for v in panel.values]
     steps = []
     for grid in panel.grids:
-        rows = grid.count if grid.rows is None else grid.rows.size
+        wanted = grid.count if grid.rows is None else grid.rows.size
         times = grid.times if grid.rows is None or grid.times is None else grid.times[grid.rows]
-        steps.append(Steps(rows, times))
+        steps.append(Steps(wanted, times))
     columns: list[Columns] = reading.read_columns(X, y, panel.layout, steps, names, name)
     encoder = encoder_of(columns, name)
     rows_of_each, missing = [], 0
@@ -138,8 +139,8 @@ def read_static(
         table: Columns = {n: columns[n][first] for n in static}
     elif is_frame(static):
         table = columns_of(static, "static")
-        ids = table.pop(names.id, None)
-        if ids is not None:
+        if names.id in table:
+            ids = table.pop(names.id)
             at = {label: row for row, label in enumerate(ids.tolist())}
             unknown = [label for label in layout.names if label not in at]
             if unknown:
@@ -170,25 +171,32 @@ def _times(grid: Any) -> np.ndarray:
 def _note_missing(panel: Panel, notes: list[str]) -> None:
     missing = sum(int(np.isnan(v).sum()) for v in panel.values)
     if missing:
-        notes.append(f"{missing} values of y are missing: smoothers go on as they predicted, the "
-                     "reservoir reads them interpolated, and no error is counted there")  # fmt: skip
+        notes.append(
+            f"{missing} values of y are missing: smoothers go on as they predicted, the reservoir "
+            "reads them interpolated, and no error is counted there"
+        )
 
 
 def seasons_of_panel(panel: Panel, given: tuple[int, ...] | None) -> list[tuple[int, ...]]:
     """Seasons of every series; those that share a clock share what it suggests."""
-    out = []
-    for values, grid in zip(panel.values, panel.grids, strict=True):
-        clock = grid.clock
-        suggested: tuple[int, ...] = ()
-        if given is None and clock is not None and clock.kind in ("dates", "months", "workdays"):
-            suggested = clock.seasons(values.size)
-        out.append(seasons_of(values, given, suggested))
-    return out
+    pairs = zip(panel.values, panel.grids, strict=True)
+    return [seasons_by_clock(values, grid.clock, given) for values, grid in pairs]
+
+
+def seasons_by_clock(
+    values: np.ndarray, clock: Clock | None, given: tuple[int, ...] | None
+) -> tuple[int, ...]:
+    """Seasons of a series: those given, those that its clock suggests, or those of the data."""
+    suggested: tuple[int, ...] = ()
+    if given is None and clock is not None and clock.kind in ("dates", "months", "workdays"):
+        suggested = clock.seasons(values.size)
+    return seasons_of(values, given, suggested)
 
 
 def effects_of(
     values: Sequence[np.ndarray], rows: Sequence[np.ndarray], seasons: Sequence[tuple[int, ...]]
 ) -> Effects:
+    """What inputs known in advance add to every series."""
     inputs = rows[0].shape[1]
     if not inputs:
         none = np.zeros((len(values), 0))

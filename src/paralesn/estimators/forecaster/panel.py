@@ -1,7 +1,7 @@
 """One series or many, as people hold them, and forecasts in the same form."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,7 +53,7 @@ class Layout:
     names: list[Any]
     backend: str | None = None
     columns: tuple[str, ...] = ()
-    index: Index = Index()
+    index: Index = field(default_factory=Index)
 
 
 class Panel(NamedTuple):
@@ -330,10 +330,7 @@ def _long_frame(
     steps = len(values[0]) if len(values) else 0
     columns: dict[str, Any] = {}
     names = list(layout.columns[:-1])
-    if layout.index.kind == "none":
-        time_name = None
-    else:
-        time_name = layout.index.name
+    time_name = None if layout.index.kind == "none" else layout.index.name
     if names and names[0] != time_name:
         ids = np.array(layout.names)
         columns[names[0]] = np.repeat(ids.astype(object) if ids.dtype.kind == "U" else ids, steps)

@@ -1,4 +1,4 @@
-"""The default reservoir of a forecaster: linear units that remember changes and ring with seasons."""
+"""The default reservoir of a forecaster: linear units that remember changes, ring with seasons."""
 
 from math import pi
 
