@@ -32,8 +32,9 @@ class ParalESNForecaster(BaseForecaster):
     season : "auto", int or sequence of int
         Steps of the season, or of several; 1: none.
     strategy : "auto" or "closed-loop"
-        The closed loop is for systems that follow their own law. It needs complete data, makes no
-        in-sample forecasts, and intervals on long series only.
+        The closed loop is for systems that follow their own law. It needs complete data, numeric
+        X for every step, and makes no in-sample forecasts. Its intervals need long series, which
+        sktime has no tag for: ask `model_` for them.
     calendar : str or sequence of str, optional
         Inputs from the time index, as in `ReservoirForecaster`.
     n_jobs : int, optional
@@ -96,6 +97,7 @@ class ParalESNForecaster(BaseForecaster):
             self.set_tags(
                 **{
                     "capability:insample": False,
+                    "capability:pred_int": False,
                     "capability:pred_int:insample": False,
                     "capability:missing_values": False,
                     "capability:categorical_in_X": False,
@@ -125,7 +127,7 @@ class ParalESNForecaster(BaseForecaster):
         """Rows that were seen already are left out; times that are skipped are missing values."""
         new = y[y.index > self._end[0]]
         if len(new):
-            times = _continued(self._end, new.index)
+            times = _continued(self._end, new.index, self.model_.fitted_.ends.clock)
             rows = self._rows(X, times)
             self.model_.update(_numbered(new, times), rows, refit=bool(update_params))
             self._end = self.cutoff
@@ -144,20 +146,25 @@ class ParalESNForecaster(BaseForecaster):
 
     def _steps(self, fh: Any, X: Any, shares: list[float]) -> np.ndarray:
         """Forecasts of the steps of `fh`, then their quantiles (steps, series, 1 + quantiles)."""
-        steps = fh.to_absolute(self.cutoff).to_relative(self._end).to_numpy().astype(int)
+        steps = fh.to_relative(self.cutoff).to_numpy().astype(int)
+        if self.cutoff[0] != self._end[0]:
+            end = ForecastingHorizon(self._end, is_relative=False, freq=fh.freq)
+            steps = steps - end.to_relative(self.cutoff).to_numpy().astype(int)
         out = np.full((len(steps), len(self._get_varnames()), 1 + len(shares)), np.nan)
         is_ahead = steps > 0
         if is_ahead.any():
-            out[is_ahead] = self._ahead(steps[is_ahead], X, shares)
+            out[is_ahead] = self._ahead(steps[is_ahead], X, shares, fh.freq)
         if not is_ahead.all():
             out[~is_ahead] = self._behind(steps[~is_ahead], shares)
         return out
 
-    def _ahead(self, steps: np.ndarray, X: Any, shares: list[float]) -> np.ndarray:
+    def _ahead(self, steps: np.ndarray, X: Any, shares: list[float], freq: Any) -> np.ndarray:
+        """Forecasts of steps after the end, counted from 1."""
         count = int(steps.max())
         rows = None
         if X is not None or self._inputs is not None:
-            times = ForecastingHorizon(range(1, count + 1)).to_absolute_index(self._end)
+            horizon = ForecastingHorizon(range(1, count + 1), freq=freq)
+            times = horizon.to_absolute_index(self._end)
             rows = self._rows(X, times, steps)
         table = self.model_.forecast(count, rows, quantiles=shares or None)
         return table.to_numpy().reshape(count, -1, 1 + len(shares))[steps - 1]
@@ -187,9 +194,9 @@ class ParalESNForecaster(BaseForecaster):
 
         `steps` are those of the times, counted from 1, that are forecast: each must be there.
         """
-        if X is None or self._inputs is None:
-            return X if X is None else X.to_numpy()  # the model says what is wrong
-        missing = [name for name in self._inputs if name not in X.columns]
+        if self._inputs is None:
+            return None if X is None else X.to_numpy()  # which the model refuses
+        missing = [name for name in self._inputs if X is None or name not in X.columns]
         if missing:
             raise ValueError(f"X must have the columns of fit, got none named {missing[0]!r}")
         at = X.index.get_indexer(times)
@@ -214,7 +221,11 @@ class ParalESNForecaster(BaseForecaster):
         from paralesn.reservoirs.paralesn import ParalESN
 
         small = {"reservoir": ParalESN(units=10, seed=0), "readout": Ridge((0.1,))}
-        return [{"n_jobs": 1}, {**small, "season": 4, "horizon": 2, "n_jobs": 1}]
+        return [
+            {"n_jobs": 1},
+            {**small, "season": 4, "horizon": 2, "n_jobs": 1},
+            {"strategy": "closed-loop", "n_jobs": 1},
+        ]
 
 
 def _numbered(y: Any, times: Any) -> Any:
@@ -226,14 +237,17 @@ def _numbered(y: Any, times: Any) -> Any:
     return pd.DataFrame(values, times, [f"series {k}" for k in range(values.shape[1])])
 
 
-def _continued(end: Any, times: Any) -> Any:
-    """All times after the end, up to the last of `times`."""
-    freq = getattr(end, "freq", None) or getattr(times, "freq", None)
+def _continued(end: Any, times: Any, clock: Any) -> Any:
+    """All times after the end, up to the last of `times`; as they are where no rule holds them."""
     if isinstance(times, pd.PeriodIndex):
         return pd.period_range(end[0] + 1, times[-1], freq=times.freq)
     if isinstance(times, pd.DatetimeIndex):
-        return times if freq is None else pd.date_range(end[0], times[-1], freq=freq)[1:]
-    return pd.RangeIndex(end[0] + 1, times[-1] + 1)
+        freq = end.freq or times.freq
+        every = times if freq is None else pd.date_range(end[0], times[-1], freq=freq)[1:]
+    else:
+        step = int(clock.step) if clock.kind == "numbers" else 1
+        every = pd.RangeIndex(end[0] + step, times[-1] + 1, step)
+    return every if times.isin(every).all() else times
 
 
 def _plain(column: Any, at: np.ndarray) -> np.ndarray:
