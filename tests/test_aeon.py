@@ -1,4 +1,4 @@
-"""The classifier as aeon's users meet it."""
+"""Classifier and forecaster as aeon's users meet them."""
 
 import subprocess
 import sys
@@ -12,16 +12,15 @@ import paralesn as pe
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of aeon's own making, on import
     pytest.importorskip("aeon", reason="aeon is not installed: pip install 'paralesn[aeon]'")
-    from aeon.testing.estimator_checking import check_estimator
+    from aeon.testing.estimator_checking import parametrize_with_checks
 
-    from paralesn.aeon import ParalESNClassifier
+    from paralesn.aeon import ParalESNClassifier, ParalESNForecaster
 
 
+@parametrize_with_checks([ParalESNClassifier, ParalESNForecaster])
 @pytest.mark.filterwarnings("ignore")
-def test_aeons_own_checks():
-    results = check_estimator(ParalESNClassifier)
-    failed = {name: result for name, result in results.items() if result != "PASSED"}
-    assert not failed
+def test_aeons_own_checks(check):
+    check()
 
 
 @pytest.mark.filterwarnings("ignore")
