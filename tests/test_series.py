@@ -9,7 +9,7 @@ from paralesn.series import is_collection
 
 @pytest.mark.parametrize("of", [tuple, list])
 def test_a_list_of_numbers_is_one_series_whoever_made_the_numbers(rng, of):
-    y = rng.normal(size=60)
+    y = rng.normal(size=200)
     assert not is_collection(of(y))
     assert not is_collection(of(y.tolist()))
     assert is_collection(of([y[:30], y[30:]]))
