@@ -121,9 +121,7 @@ class ParalESNForecaster(BaseForecaster):
         self.model_.fit(_numbered(y, y.index), self._rows(X, y.index))
         return self
 
-    def _update(
-        self, y: Any, X: Any = None, update_params: bool = True
-    ) -> "ParalESNForecaster":
+    def _update(self, y: Any, X: Any = None, update_params: bool = True) -> "ParalESNForecaster":
         """Rows that were seen already are left out; times that are skipped are missing values."""
         new = y[y.index > self._end[0]]
         if len(new):
@@ -205,8 +203,7 @@ class ParalESNForecaster(BaseForecaster):
             absent = needed[at[needed] < 0]
             if absent.size:
                 raise ValueError(
-                    "X must have a row for every step to forecast, got none for "
-                    f"{times[absent[0]]}"
+                    f"X must have a row for every step to forecast, got none for {times[absent[0]]}"
                 )
             # Inputs act at their own step only: rows of steps that nobody asked for do not count.
             at = np.where(at < 0, at[needed[0]], at)
