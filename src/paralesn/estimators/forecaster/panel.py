@@ -104,7 +104,7 @@ def read_panel(
     grids, regular = [], []
     for label, array, when in zip(layout.names, values, times, strict=True):
         who = f"{name}[{label!r}]" if layout.kind in (LIST, LONG) and len(values) > 1 else name
-        grid = on_grid(when, len(array), who, frequency, layout.index.frequency, notes)
+        grid = on_grid(when, len(array), who, frequency, layout.index, notes)
         grids.append(grid)
         array = grid.placed(array)
         infinite = np.isinf(array)
