@@ -14,8 +14,8 @@ import numpy as np
 
 from benchmarks.timing import Report
 from paralesn import ParalESN, Ridge
-from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.datasets import lorenz63, mackey_glass
+from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 
 UNITS, CONFIGURATIONS, SEEDS = 256, 30, 5
 TRAIN, STRETCH, PLACES = 4000, 4000, 8

@@ -11,9 +11,9 @@ import numpy as np
 
 from paralesn.datasets import lorenz63, mackey_glass
 from paralesn.estimators.classifier import ReservoirClassifier
-from paralesn.estimators.regressor import ReservoirRegressor
-from paralesn.estimators.state_forecaster.calibration import Forecast
 from paralesn.estimators.forecaster.estimator import ReservoirForecaster
+from paralesn.estimators.forecaster.spread import Forecast
+from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.files import require, save_figure
 from paralesn.reservoirs.esn import ESN
 from paralesn.reservoirs.paralesn import ParalESN
