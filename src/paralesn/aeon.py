@@ -1,4 +1,4 @@
-"""Classifier and forecaster for aeon: shapes (cases, channels, time), aeon's conventions and checks.
+"""Classifier and forecaster for aeon: shapes (cases, channels, time), conventions and checks of aeon.
 
 Needs the extra ``aeon``: ``pip install 'paralesn[aeon]'``.
 """
