@@ -158,7 +158,7 @@ def read_columns(
         wanted = [X] if isinstance(X, str) else list(X)
         if not is_frame(y):
             raise ValueError(f"{name} names columns of y, which must be a long frame then")
-        columns = columns_of(y, "y")
+        columns = columns_of(y, "y", layout.index.is_local)
         unknown = [n for n in wanted if n not in columns]
         if unknown:
             raise ValueError(f"{name} must name columns of y, got {unknown[0]!r}; there are "
@@ -181,10 +181,16 @@ def read_columns(
 
 def _from_array(X: Any, steps: Steps, name: str) -> Columns:
     label = getattr(X, "name", None)
-    array = np.asarray(X)
+    try:
+        array = np.asarray(X)
+    except ValueError as error:  # lists of different lengths
+        raise ValueError(
+            f"{name} must be (time,) or (time, inputs), got a {type(X).__name__} that is neither: "
+            f"{error}"
+        ) from None
     if array.ndim not in (1, 2):
         raise ValueError(f"{name} must be (time,) or (time, inputs), got shape {array.shape}")
-    table = array.reshape(len(array), -1)
+    table = array[:, None] if array.ndim == 1 else array
     if len(table) != steps.count:
         raise ValueError(f"{name} must have {steps.count} time steps here, got {len(table)}")
     return {str(label) if label is not None else str(k): table[:, k] for k in range(table.shape[1])}
@@ -193,13 +199,13 @@ def _from_array(X: Any, steps: Steps, name: str) -> Columns:
 def _from_frame(
     X: Any, layout: Layout, steps: Sequence[Steps], names: LongNames, name: str
 ) -> list[Columns]:
-    columns = columns_of(X, name)
+    columns = columns_of(X, name, layout.index.is_local)
     if names.id in columns or (names.time in columns and steps and steps[0].times is not None):
         return _from_long(columns, layout, steps, names, name)
     columns.pop(names.time, None)
     times = None
     if backend_of(X) == "pandas":
-        times, index = read_pandas_index(X.index)
+        times, index = read_pandas_index(X.index, name, layout.index.is_local)
         times = None if index.kind not in ("dates", "periods") else times
     out = []
     for wanted in steps:

@@ -72,10 +72,7 @@ def fit_panel(
         )
         notes.append(f"intervals rest on few forecasts, as {of} short for the horizon: they are "
                      "wide on purpose")  # fmt: skip
-    memory = Memory(
-        np.concatenate(panel.values), np.concatenate(explained), np.concatenate(known_rows),
-        np.concatenate(others),
-    )  # fmt: skip
+    memory = Memory.of(panel, explained, known_rows, others)
     return FittedForecaster(
         panel.layout, tuple(names), request.frequency, Ends.of(panel.grids), memory, ensemble,
         tuple(seasons), known, past_encoder, fixed, parts, effects, past_scaling, fixed_scaling,
@@ -139,8 +136,10 @@ def read_static(
         unknown = [n for n in static if n not in columns]
         if unknown:
             raise ValueError(f"static must name columns of y, got {unknown[0]!r}")
-        ids = columns[names.id]
-        first = [int(np.flatnonzero(ids == label)[0]) for label in layout.names]
+        first = [0]
+        if names.id in columns:
+            ids = columns[names.id]
+            first = [int(np.flatnonzero(ids == label)[0]) for label in layout.names]
         table: Columns = {n: columns[n][first] for n in static}
     elif is_frame(static):
         table = columns_of(static, "static")
@@ -157,7 +156,9 @@ def read_static(
             }
     else:
         array = np.asarray(static)
-        array = array.reshape(len(array), -1) if array.ndim else array.reshape(0, 0)
+        if array.ndim not in (1, 2):
+            raise ValueError(f"static must be (series, columns), got shape {array.shape}")
+        array = array[:, None] if array.ndim == 1 else array
         table = {str(k): array[:, k] for k in range(array.shape[1])}
     if any(len(column) != count for column in table.values()):
         raise ValueError(f"static must have {count} rows, one for each series")
