@@ -20,7 +20,6 @@ from paralesn.estimators.forecaster.shared_readout import (
 )
 from paralesn.estimators.forecaster.spread import Errors, Spread
 from paralesn.persistence import register
-from paralesn.runtime import threads
 from paralesn.runtime.blas import single_threaded_blas
 
 LEAST_ROWS = 100  # that a readout of one series must have to learn from
@@ -258,6 +257,8 @@ def _drafts(
     series: Sequence[Learning], horizon: int, judged_by: Any, n_jobs: int | None
 ) -> list[_Draft]:
     """The bank of every series, on all cores."""
+    from paralesn.runtime import threads  # loads Numba
+
     together = np.zeros(len(series), bool)
     for chosen in judged_by:
         together[chosen] = True
