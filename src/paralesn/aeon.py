@@ -1,4 +1,4 @@
-"""Classifier and forecaster for aeon: shapes (cases, channels, time), its conventions and checks.
+"""Classifier and forecaster for aeon: its shapes (cases, channels, time), conventions and checks.
 
 Needs the extra ``aeon``: ``pip install 'paralesn[aeon]'``.
 """
