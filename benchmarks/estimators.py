@@ -7,8 +7,9 @@ import numpy as np
 
 from benchmarks.contestant import FITS, race
 from benchmarks.timing import Report, medians
-from paralesn import ParalESN, StateForecaster
+from paralesn import ParalESN
 from paralesn.datasets import mackey_glass
+from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 
 
 def run() -> Report:

@@ -97,4 +97,5 @@ def smoother_grid(period: int, log: bool) -> SmootherLayer:
                 rows.append((level, trend * level, damping, drift, gain * (1 - level)))
     columns = [np.array(column) for column in zip(*rows, strict=True)]
     count = len(rows)
-    return SmootherLayer(*columns, np.full(count, log), np.full(count, period))
+    columns += [np.full(count, log), np.full(count, period)]
+    return SmootherLayer(*columns)

@@ -121,8 +121,9 @@ def clock_of(times: np.ndarray) -> Clock:
     differences = _differences(times)
     if differences.size == 0:
         return Clock("irregular", 1.0)
-    sizes, counts = np.unique(np.round(differences, 9), return_counts=True)
-    usual, share = float(sizes[counts.argmax()]), counts.max() / differences.size
+    relative = np.round(differences / np.median(differences), 9)
+    _, first, counts = np.unique(relative, return_index=True, return_counts=True)
+    usual, share = float(differences[first[counts.argmax()]]), counts.max() / differences.size
     if not np.issubdtype(times.dtype, np.datetime64):
         return Clock("numbers" if share >= 0.5 else "irregular", usual)
     if np.median(differences) >= 28 * _DAY and (monthly := _by_month(times)) is not None:

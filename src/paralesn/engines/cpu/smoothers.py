@@ -1,4 +1,4 @@
-"""Smoothers over a series: errors of their forecasts from many origins, or the forecasts themselves.
+"""Smoothers over a series: errors of their forecasts from many origins, or the forecasts.
 
 What the recurrences are is documented in `paralesn.layers.smoothers.SmootherLayer`, and written out
 in plain NumPy in `paralesn.engines.reference_smoothers`.
@@ -157,7 +157,7 @@ def ahead(
     """Weighted forecasts (steps,) after `count` steps of a series."""
     k = np.arange(1, steps + 1)[:, None]
     reach = np.cumsum(layer.damping**k, axis=0)
-    slope = np.array([_slope.py_func(count, *state[[SUM, MOMENT], i]) for i in range(layer.size)])
+    slope = _slope.py_func(count, state[SUM], state[MOMENT])
     seasons = state[SEASON + (count + k - 1) % layer.period, np.arange(layer.size)]
     values = state[LEVEL] + reach * state[TREND] + k * layer.drift * slope + seasons
     values = np.where(layer.log, np.exp(np.minimum(values, _LARGEST)), values)

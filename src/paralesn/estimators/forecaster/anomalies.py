@@ -6,8 +6,8 @@ import numpy as np
 
 from paralesn.estimators.forecaster import following
 from paralesn.estimators.forecaster.fitted import FittedForecaster
-from paralesn.estimators.forecaster.frames import make_frame
-from paralesn.estimators.forecaster.panel import FLAT, LONG, TABLE, times_ahead
+from paralesn.estimators.forecaster.frames import in_pandas, make_frame
+from paralesn.estimators.forecaster.panel import FLAT, LONG, TABLE
 
 
 class Anomalies(NamedTuple):
@@ -30,9 +30,10 @@ def find(fitted: FittedForecaster, y: Any, X: Any, level: float) -> Any:
         observed, explained = fitted.observed(), memory.split(memory.explained, counts)
         others = memory.split(memory.past, counts)
         ahead, part = fitted.ensemble.one_step(fitted.remainders(), others), fitted
+        times = [fitted.times(i) for i in range(fitted.count)]
     else:
         part, panel, ahead, explained = following.one_step(fitted, y, X)
-        observed = panel.values
+        observed, times = panel.values, [grid.times for grid in panel.grids]
     rows = []
     for i, (seen, expected, more) in enumerate(zip(observed, ahead, explained, strict=True)):
         bounds = part.ensemble.spread.one_step_bounds(i, expected, level)
@@ -41,10 +42,12 @@ def find(fitted: FittedForecaster, y: Any, X: Any, level: float) -> Any:
             outside = (seen < lower) | (seen > upper)
         rows.append((outside, expected + more, lower, upper, seen))
     columns = [list(column) for column in zip(*rows, strict=True)]
-    return _shaped(part, columns, new=y is not None)
+    return _shaped(part, columns, times)
 
 
-def _shaped(fitted: FittedForecaster, columns: list[list[np.ndarray]], new: bool) -> Any:
+def _shaped(
+    fitted: FittedForecaster, columns: list[list[np.ndarray]], times: list[np.ndarray | None]
+) -> Any:
     """Results in the form of the series."""
     layout = fitted.layout
     outside, ahead, lower, upper, seen = columns
@@ -64,38 +67,17 @@ def _shaped(fitted: FittedForecaster, columns: list[list[np.ndarray]], new: bool
             labels.astype(object) if labels.dtype.kind == "U" else labels, counts
         )
     label = layout.index.name or "ds"
-    times = [times_of(fitted, i, count, new) for i, count in enumerate(counts)]
     if layout.index.kind != "none":
-        table[label] = np.concatenate(times)
+        joined = np.concatenate([np.asarray(when) for when in times])
+        is_whole = layout.index.kind == "numbers" and layout.index.is_whole
+        table[label] = joined.astype(np.int64) if is_whole else joined
     table |= {
         "y": np.concatenate(seen), "yhat": np.concatenate(ahead), "lo": np.concatenate(lower),
         "hi": np.concatenate(upper), "anomaly": np.concatenate(outside),
     }  # fmt: skip
-    frame = make_frame(table, layout.backend)
-    if layout.backend == "pandas" and layout.kind != LONG and label in table and len(counts) == 1:
-        frame = frame.set_index(label)
-        frame.index.name = layout.index.name
-    return frame
-
-
-def times_of(fitted: FittedForecaster, i: int, count: int, new: bool) -> np.ndarray:
-    """Times of the last `count` steps, or of the next."""
-    ends = fitted.ends
-    clock = ends.clock
-    if clock is None:
-        return np.arange(count)
-    grid = ends.grids()[i]
-    if new:
-        return np.asarray(times_ahead(fitted.layout, grid, count))
-    if clock.kind in ("dates", "numbers", "irregular"):
-        back = np.arange(count - 1, -1, -1) * round(clock.step)
-        return np.asarray(grid.last - (back.astype("m8[ns]") if ends.is_date else back))
-    if clock.kind == "workdays":
-        day = grid.last.astype("M8[D]")
-        return np.busday_offset(day, -np.arange(count - 1, -1, -1)).astype("M8[ns]")
-    months = grid.last.astype("M8[M]") - (np.arange(count - 1, -1, -1) * int(clock.step)).astype(
-        "m8[M]"
-    )
-    if clock.at_end:
-        return np.asarray(((months + 1).astype("M8[D]") - 1).astype("M8[ns]"))
-    return np.asarray(months.astype("M8[ns]") + (grid.last - grid.last.astype("M8[M]")))
+    if layout.backend == "pandas" and label in table and layout.kind != LONG:
+        when = in_pandas(layout.index, table.pop(label))
+        if len(counts) == 1:
+            return make_frame(table, "pandas").set_index(when)
+        table = {name: table.pop(name), label: when, **table}
+    return make_frame(table, layout.backend, layout.index)

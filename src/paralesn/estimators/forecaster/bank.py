@@ -80,7 +80,8 @@ class FittedBank:
         else:
             state, first, whole = self.state.copy(), self.count, np.concatenate([before, y])
         if self.layer.size:
-            call = (self.layer, y, _logarithms(y, self.layer), first, state, origins)
+            log_y = _logarithms(y) if self.layer.log.any() else y
+            call = (self.layer, y, log_y, first, state, origins)
             values += smoothers.follow(*call, self.weights, horizon)
         at = origins + whole.size - y.size
         for period, weight in zip(self.periods, self.naive_weights, strict=True):
@@ -192,8 +193,9 @@ def _weights(errors: np.ndarray, priors: np.ndarray, power: float) -> np.ndarray
 def start(layer: SmootherLayer, y: np.ndarray, known: int) -> np.ndarray:
     """States (rows, M) to start from: a line and a season through the first of `known` steps."""
     state = np.zeros((layer.rows, layer.size))
+    beginning = y[: max(known, 1)]
     for log in np.unique(layer.log):
-        read = np.log(y[: max(known, 1)]) if log else y[: max(known, 1)]
+        read = _logarithms(beginning) if log else beginning
         for m in np.unique(layer.period).tolist():
             of_kind = (layer.log == log) & (layer.period == m)
             level, slope, season = _first_line(read, m)
@@ -243,15 +245,12 @@ def _last_seen(y: np.ndarray, m: int) -> np.ndarray:
     if not np.isnan(y).any():
         return y
     padded = np.concatenate([y, np.full(-y.size % m, np.nan)]).reshape(-1, m)
-    for row in range(1, len(padded)):
-        padded[row] = np.where(np.isnan(padded[row]), padded[row - 1], padded[row])
-    filled = padded.ravel()[: y.size]
+    rows = np.where(np.isnan(padded), 0, np.arange(len(padded))[:, None])
+    filled = np.take_along_axis(padded, np.maximum.accumulate(rows, axis=0), 0).ravel()[: y.size]
     at = np.maximum.accumulate(np.where(np.isnan(filled), 0, np.arange(filled.size)))
     return np.where(np.isnan(filled[at]), y[np.isfinite(y)][0], filled[at])
 
 
-def _logarithms(y: np.ndarray, layer: SmootherLayer) -> np.ndarray:
-    """Logarithms where a smoother reads them, NaN for values that have none."""
-    if not layer.log.any():
-        return y
+def _logarithms(y: np.ndarray) -> np.ndarray:
+    """Logarithms, NaN for values that have none."""
     return np.log(np.where(y > 0, y, np.nan))

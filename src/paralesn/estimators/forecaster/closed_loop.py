@@ -91,11 +91,11 @@ def forecast(fitted: FittedLoop, steps: Any, X: Any, interval: Any, quantiles: A
 def check_range(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
     """Raise where forecasts (steps, targets) leave the range seen by more than `RANGES` ranges."""
     reach = RANGES * np.where(high > low, high - low, 1.0)
-    away = (values > high + reach) | (values < low - reach)
+    away = ~((values <= high + reach) & (values >= low - reach))  # NaN is away, too
     if away.any():
         step, target = np.argwhere(away)[0]
         raise ValueError(
-            f"the closed loop ran away: at step {step + 1} it is at {values[step, target]:.6g}, more "
-            f"than {RANGES:g} ranges outside of what was seen ({low[target]:.6g} to "
+            f"the closed loop ran away: at step {step + 1} it is at {values[step, target]:.6g}, "
+            f"more than {RANGES:g} ranges outside of what was seen ({low[target]:.6g} to "
             f"{high[target]:.6g}). Forecast fewer steps, or use strategy='auto'"
         )

@@ -21,9 +21,10 @@ from paralesn.estimators.forecaster.shared_readout import (
 from paralesn.estimators.forecaster.spread import Errors, Spread
 from paralesn.persistence import register
 from paralesn.runtime import threads
+from paralesn.runtime.blas import single_threaded_blas
 
 LEAST_ROWS = 100  # that a readout of one series must have to learn from
-_ALONE, _TOGETHER = 4.0, 1.0  # what the bank counts beforehand, with one series and with several
+_ALONE, _TOGETHER = 4.0, 3.0  # what the bank counts beforehand, with one series and with several
 _RANGES = 5.0  # a reservoir's forecast that leaves the history by so many ranges does not count
 
 
@@ -73,8 +74,8 @@ class FittedEnsemble:
 
     def forecast(self, histories: Sequence[np.ndarray], steps: int) -> np.ndarray:
         """Forecasts (S, steps) after the histories, at whose ends the members are."""
-        values = np.stack([w * bank.forecast(y, steps) for w, bank, y in
-                           zip(self.weights[:, 0], self.banks, histories, strict=True)])  # fmt: skip
+        own = zip(self.weights[:, 0], self.banks, histories, strict=True)
+        values = np.stack([w * bank.forecast(y, steps) for w, bank, y in own])
         for k, (member, series) in enumerate(zip(self.shared, self.of_shared, strict=True), 1):
             counted = self.weights[series, k]
             values[series] += counted[:, None] * _where(counted, member.forecast(steps))
@@ -224,7 +225,8 @@ def fit_ensemble(
         seasons = tuple(sorted({m for i in chosen for m in series[i].seasons}))[:4]
         fresh = reservoir_for(seasons, int(np.median(lengths)), 1 + series[0].others.shape[1])
         origins = [drafts[i].origins for i in chosen]
-        judged = fit_shared_readout(readings, horizon, log, fresh, deepcopy(readout), origins)
+        with single_threaded_blas():  # the same bits whatever the number of threads
+            judged = fit_shared_readout(readings, horizon, log, fresh, deepcopy(readout), origins)
         if judged is not None:
             members.append(judged)
             of_shared.append(np.array(chosen, int))
@@ -323,7 +325,7 @@ def _draft(learning: Learning, horizon: int, is_shared: bool) -> _Draft:
 def _weigh(
     y: np.ndarray, own: _Draft, ahead: Sequence[np.ndarray | None], horizon: int, several: bool
 ) -> np.ndarray:
-    """Weights of bank and shared readouts, by the errors of their forecasts from the same origins."""
+    """Weights of bank and shared readouts, by errors of their forecasts from the same origins."""
     weights = np.zeros(len(ahead))
     if all(forecasts is None for forecasts in ahead[1:]):
         weights[0] = 1.0
@@ -338,7 +340,7 @@ def _weigh(
     if not present.any() or errors[present].max() == 0:
         weights[0] = 1.0
         return weights
-    power = min(max(evidence(own.origins, y.size, horizon), 4.0), 25.0)
+    power = min(max(evidence(own.origins, y.size, horizon), 4.0), 8.0)
     least = max(errors[present].min(), 1e-9 * errors[present].max())
     weights[present] = (np.maximum(errors[present], least) / least) ** -power
     weights[0] *= (_TOGETHER if several else _ALONE) * (present.sum() - 1) / 2

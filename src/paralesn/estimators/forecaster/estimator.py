@@ -352,6 +352,26 @@ class ReservoirForecaster(Forecaster):
 
     fit.__doc__ = Forecaster.fit.__doc__
 
+    @property
+    def reservoir_(self) -> Any:
+        """The reservoir that was drawn, or made for the seasons of the data."""
+        return self._reader("reservoir_").reservoir
+
+    @property
+    def readout_(self) -> Any:
+        """Its readout."""
+        return self._reader("readout_").readout
+
+    def _reader(self, name: str) -> Any:
+        """What holds reservoir and readout: the closed loop, or the first that series share."""
+        if not hasattr(self, "fitted_"):
+            raise AttributeError(f"{name} is there after fit")
+        if isinstance(self.fitted_, FittedLoop):
+            return self.fitted_.loop.fitted_
+        if not self.fitted_.ensemble.shared:
+            raise AttributeError(f"{name} is not there: the series is too short for a reservoir")
+        return self.fitted_.ensemble.shared[0]
+
     def _request(self) -> Request:
         if self.horizon is not None:
             checks.integer("horizon", self.horizon, 1)

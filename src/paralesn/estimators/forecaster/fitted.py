@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from paralesn.estimators.forecaster.ensemble import FittedEnsemble
-from paralesn.estimators.forecaster.grid import Grid
+from paralesn.estimators.forecaster.grid import Grid, usual_clock
 from paralesn.estimators.forecaster.inputs import Encoder
-from paralesn.estimators.forecaster.panel import Layout, LongNames
+from paralesn.estimators.forecaster.panel import Layout, LongNames, Panel
 from paralesn.estimators.forecaster.regression import Effects
 from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.persistence import register
@@ -35,7 +35,7 @@ class Ends:
     def of(cls, grids: Sequence[Grid]) -> "Ends":
         """The ends of series on their grids."""
         counts = np.array([grid.count for grid in grids], np.int64)
-        clock = next((grid.clock for grid in grids if grid.clock is not None), None)
+        clock = usual_clock(grids)
         if clock is None or any(grid.times is None for grid in grids):
             return cls(counts, np.zeros(len(counts), np.int64), False, "", 0.0, False)
         last = np.array([grid.last for grid in grids])
@@ -49,18 +49,27 @@ class Ends:
         """How far apart steps are."""
         return Clock(self.kind, self.step, self.at_end) if self.kind else None
 
-    def grids(self) -> list[Grid]:
-        """A grid for every series that knows its end only."""
+    def grid(self, i: int) -> Grid:
+        """The grid of a series, which knows its end only."""
+        count = int(self.counts[i])
         if not self.kind:
-            return [Grid(int(count)) for count in self.counts]
-        last = self.last.astype("M8[ns]") if self.is_date else self.last.astype(float)
-        return [Grid(int(count), self.clock, last[i : i + 1]) for i, count in
-                enumerate(self.counts)]  # fmt: skip
+            return Grid(count)
+        last = self.last[i : i + 1]
+        return Grid(count, self.clock, last.astype("M8[ns]" if self.is_date else float))
+
+    def grids(self) -> list[Grid]:
+        """The grid of every series."""
+        return [self.grid(i) for i in range(len(self.counts))]
 
     def times_ahead(self, i: int, count: int) -> np.ndarray | None:
         """Times of the next steps of series i."""
-        grid = self.grids()[i]
+        grid = self.grid(i)
         return None if grid.clock is None else grid.clock.after(grid.last, count)
+
+
+def _plain(times: np.ndarray) -> np.ndarray:
+    """Times as numbers: nanoseconds since 1970 where they are dates."""
+    return times.astype("M8[ns]").astype(np.int64) if times.dtype.kind == "M" else times
 
 
 @register
@@ -76,12 +85,31 @@ class Memory:
         What known inputs explain of it; zero without such inputs.
     known : (steps, inputs); past : (steps, inputs)
         Inputs, as numbers.
+    times : (steps,) or (0,)
+        Nanoseconds since 1970 where times are dates; empty without times.
     """
 
     y: np.ndarray
     explained: np.ndarray
     known: np.ndarray
     past: np.ndarray
+    times: np.ndarray
+
+    @classmethod
+    def of(
+        cls, panel: Panel, explained: Sequence[np.ndarray], known: Sequence[np.ndarray],
+        past: Sequence[np.ndarray],
+    ) -> "Memory":  # fmt: skip
+        """What was observed of series."""
+        times = [grid.times for grid in panel.grids]
+        if any(when is None for when in times):
+            joined = np.zeros(0)
+        else:
+            joined = np.concatenate([np.asarray(when) for when in times])
+        return cls(
+            np.concatenate(panel.values), np.concatenate(explained), np.concatenate(known),
+            np.concatenate(past), _plain(joined),
+        )  # fmt: skip
 
     def split(self, array: np.ndarray, counts: np.ndarray) -> list[np.ndarray]:
         """One of the arrays, series by series."""
@@ -150,6 +178,14 @@ class FittedForecaster:
         """Values of every series."""
         return self.memory.split(self.memory.y, self.ends.counts)
 
+    def times(self, i: int) -> np.ndarray | None:
+        """Times of series i, or None without."""
+        if not self.memory.times.size:
+            return None
+        last = int(self.ends.counts[: i + 1].sum())
+        own = self.memory.times[last - int(self.ends.counts[i]) : last]
+        return own.astype("M8[ns]") if self.ends.is_date else own
+
     def remainders(self) -> list[np.ndarray]:
         """What members read of every series: values without what known inputs explain."""
         return self.memory.split(self.memory.y - self.memory.explained, self.ends.counts)
@@ -162,9 +198,11 @@ class FittedForecaster:
         right = (
             len(self.ensemble.banks) == count == len(self.seasons) == len(self.layout.names)
             and memory.y.shape == memory.explained.shape == (total,)
+            and memory.times.shape in ((total,), (0,))
             and len(memory.known) == len(memory.past) == total
             and not np.isinf(memory.y).any()
-            and inputs == (count, memory.known.shape[1]) and np.isfinite(self.effects.coefficients).all()
+            and inputs == (count, memory.known.shape[1])
+            and np.isfinite(self.effects.coefficients).all()
             and (np.array([bank.count for bank in self.ensemble.banks]) == self.ends.counts).all()
             and self.floor.shape == (count,) and len(self.columns) == 3
         )  # fmt: skip

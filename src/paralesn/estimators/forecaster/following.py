@@ -17,6 +17,7 @@ from paralesn.estimators.forecaster.learning import (
     floor_of,
     read_static,
     scaled,
+    seasons_by_clock,
     seasons_of_panel,
 )
 from paralesn.estimators.forecaster.panel import FLAT, LIST, LONG, TABLE, Panel, read_panel
@@ -93,7 +94,10 @@ def _encoded(
 
 def _new_rows(fitted: FittedForecaster, y: Any) -> tuple[Panel, list[int]]:
     """New observations in the order of the series, checked to follow; and which series they are."""
-    panel = read_panel(y, fitted.long_names, fitted.frequency)
+    panel = read_panel(
+        y, fitted.long_names, fitted.frequency, least=0, usual=fitted.ends.clock,
+        is_local=fitted.layout.index.is_local,
+    )  # fmt: skip
     layout = fitted.layout
     same = panel.layout.kind == layout.kind
     arrays = {panel.layout.kind, layout.kind} <= {FLAT, TABLE, "column", "wide"}
@@ -106,8 +110,8 @@ def _new_rows(fitted: FittedForecaster, y: Any) -> tuple[Panel, list[int]]:
         at = {label: i for i, label in enumerate(layout.names)}
         unknown = [label for label in panel.layout.names if label not in at]
         if unknown:
-            raise ValueError(f"y must hold series of fit, got {unknown[0]!r}, which is new: give it "
-                             "to forecast(y=...)")  # fmt: skip
+            raise ValueError(f"y must hold series of fit, got {unknown[0]!r}, which is new: give "
+                             "it to forecast(y=...)")  # fmt: skip
         order = [at[label] for label in panel.layout.names]
     else:
         if len(panel.values) != len(layout.names):
@@ -126,7 +130,7 @@ def _check_follows(fitted: FittedForecaster, panel: Panel, order: list[int]) -> 
     for i, grid in zip(order, panel.grids, strict=True):
         if grid.times is None or not ends.kind:
             continue
-        last = ends.grids()[i].last
+        last = ends.grid(i).last
         if (grid.times.dtype.kind == "M") != ends.is_date:
             continue  # an index that only counts rows
         who = f" of {fitted.layout.names[i]!r}" if len(fitted.layout.names) > 1 else ""
@@ -137,12 +141,19 @@ def _check_follows(fitted: FittedForecaster, panel: Panel, order: list[int]) -> 
         clock = ends.clock
         if clock is None or clock.kind == "irregular":
             continue
-        expected = clock.after(last, 1)[0]
-        gap = clock.steps(np.array([last, grid.times[0]]))[0]
-        if gap != 1:
-            due = format_times(np.array([expected]))[0]
-            raise ValueError(f"y{who} must go on at {due}, the next step ({clock}) after {end}, got "
-                             f"{first}: give the rows between, NaN where nothing is known")  # fmt: skip
+        gaps = clock.steps(np.concatenate([[last], grid.times]))
+        if np.isnan(gaps).any():
+            pair = format_times(np.concatenate([[last], grid.times])[np.isnan(gaps).argmax() :][:2])
+            raise ValueError(
+                f"y{who} must have times that are whole steps ({clock}) apart, got {pair[0]} and "
+                f"{pair[1]}"
+            )
+        if gaps[0] != 1:
+            due = format_times(clock.after(last, 1))[0]
+            raise ValueError(
+                f"y{who} must go on at {due}, the next step ({clock}) after {end}, got {first}: "
+                "give the rows between, NaN where nothing is known"
+            )
 
 
 def advance(fitted: FittedForecaster, y: Any, X: Any, past: Any) -> FittedForecaster:
@@ -179,13 +190,13 @@ def one_step(
     first = part.ensemble.forecast(part.remainders(), 1)
     forecasts, _ = part.ensemble.follow(part.remainders(), new, others, origins)
     ahead = [np.concatenate([f, later[:, 0]]) for f, later in zip(first, forecasts, strict=True)]
-    return part, panel, ahead, explained
+    return part, _timed(part, panel), ahead, explained
 
 
 def _follow(
     fitted: FittedForecaster, y: Any, X: Any, past: Any, every: bool
 ) -> tuple[list[np.ndarray], FittedForecaster, Panel]:
-    """Forecasts from every step of new observations, or from none, and the forecaster after them."""
+    """Forecasts from every step of new observations or from none, and the forecaster after them."""
     panel, order = _new_rows(fitted, y)
     horizon, more = fitted.ensemble.horizon, fitted.ensemble.horizon if every else 0
     part = fitted if order == list(range(fitted.count)) else part_of(fitted, order)
@@ -212,11 +223,22 @@ def _follow(
         forecasts = [np.maximum(f + e[o[:, None] + steps], low) for f, e, o, low in
                      zip(forecasts, explained, origins, part.floor, strict=True)]  # fmt: skip
         return forecasts, fitted, panel
-    added = Memory(
-        np.concatenate(panel.values), np.concatenate([e[: v.size] for e, v in zip(explained, panel.values, strict=True)]),  # noqa: E501
-        np.concatenate(known), np.concatenate(others),
-    )  # fmt: skip
+    parts = [e[: v.size] for e, v in zip(explained, panel.values, strict=True)]
+    added = Memory.of(_timed(part, panel), parts, known, others)
     return forecasts, _grown(fitted, order, ensemble, added, panel), panel
+
+
+def _timed(fitted: FittedForecaster, panel: Panel) -> Panel:
+    """New rows with times: their own, or those that follow."""
+    if not fitted.ends.kind:
+        return panel._replace(grids=[grid._replace(times=None) for grid in panel.grids])
+    grids = []
+    for i, grid in enumerate(panel.grids):
+        is_date = grid.times is not None and grid.times.dtype.kind == "M"
+        if grid.times is None or is_date != fitted.ends.is_date:
+            grid = grid._replace(times=fitted.ends.times_ahead(i, grid.count))
+        grids.append(grid)
+    return panel._replace(grids=grids)
 
 
 def _grown(
@@ -230,39 +252,39 @@ def _grown(
         old = fitted.memory.split(getattr(fitted.memory, name), fitted.ends.counts)
         pieces = dict(zip(order, np.split(getattr(added, name), np.cumsum(new_counts[order])[:-1]),
                           strict=True))  # fmt: skip
-        return np.concatenate([part for i in range(fitted.count)
-                               for part in (old[i], pieces.get(i)) if part is not None])  # fmt: skip
+        both = [part for i in range(fitted.count) for part in (old[i], pieces.get(i))]
+        return np.concatenate([part for part in both if part is not None])
 
-    memory = Memory(*(joined(name) for name in ("y", "explained", "known", "past")))
+    names = ["y", "explained", "known", "past", *(["times"] if fitted.ends.kind else [])]
+    memory = replace(fitted.memory, **{name: joined(name) for name in names})
     ends = fitted.ends
-    last = ends.last.copy()
+    counts, last = ends.counts + new_counts, ends.last
     if ends.kind:
-        for i in order:
-            ahead_of = ends.times_ahead(i, int(new_counts[i]))
-            assert ahead_of is not None
-            last[i] = (
-                ahead_of[-1].astype("M8[ns]").astype(np.int64) if ends.is_date else ahead_of[-1]
-            )
-        for i, grid in zip(order, panel.grids, strict=True):
-            if grid.times is not None and (grid.times.dtype.kind == "M") == ends.is_date:
-                last[i] = grid.last.astype("M8[ns]").astype(np.int64) if ends.is_date else grid.last
+        last = memory.times[np.cumsum(counts) - 1]
     if order != list(range(fitted.count)):
         ensemble = fitted.ensemble.replaced(order, ensemble)
-    return replace(fitted, memory=memory, ensemble=ensemble,
-                   ends=replace(ends, counts=ends.counts + new_counts, last=last))  # fmt: skip
+    floor = fitted.floor.copy()
+    for i, values in zip(order, panel.values, strict=True):
+        if np.nanmin(values, initial=0.0) < 0:
+            floor[i] = -np.inf
+    lowest = np.minimum(ensemble.spread.floor, floor)
+    ensemble = replace(ensemble, spread=replace(ensemble.spread, floor=lowest))
+    return replace(fitted, memory=memory, ensemble=ensemble, floor=floor,
+                   ends=replace(ends, counts=counts, last=last))  # fmt: skip
 
 
 def part_of(fitted: FittedForecaster, order: list[int]) -> FittedForecaster:
     """The forecaster of some of the series."""
     counts, memory = fitted.ends.counts, fitted.memory
-    pieces = [np.concatenate([memory.split(getattr(memory, n), counts)[i] for i in order])
-              for n in ("y", "explained", "known", "past")]  # fmt: skip
+    names = ["y", "explained", "known", "past", *(["times"] if fitted.ends.kind else [])]
+    pieces = {n: np.concatenate([memory.split(getattr(memory, n), counts)[i] for i in order])
+              for n in names}  # fmt: skip
     ends = replace(fitted.ends, counts=counts[order], last=fitted.ends.last[order])
     effects = replace(fitted.effects, mean=fitted.effects.mean[order],
                       coefficients=fitted.effects.coefficients[order])  # fmt: skip
     layout = replace(fitted.layout, names=[fitted.layout.names[i] for i in order])
     return replace(
-        fitted, layout=layout, ends=ends, memory=Memory(*pieces), effects=effects,
+        fitted, layout=layout, ends=ends, memory=replace(memory, **pieces), effects=effects,
         ensemble=fitted.ensemble.part(order), floor=fitted.floor[order],
         seasons=tuple(fitted.seasons[i] for i in order),
     )  # fmt: skip
@@ -274,16 +296,19 @@ def refitted(fitted: FittedForecaster, request: Request) -> FittedForecaster:
     values = fitted.observed()
     known, others = (memory.split(a, counts) for a in (memory.known, memory.past))
     static = _static_rows(fitted)
-    effects = effects_of(values, known, fitted.seasons)
+    seasons = tuple(seasons_by_clock(v, fitted.ends.clock, request.season) for v in values)
+    effects = effects_of(values, known, seasons)
     explained = [effects.of(i, rows) for i, rows in enumerate(known)]
     learnings = [Learning(v - e, s, o, f) for v, e, s, o, f in
-                 zip(values, explained, fitted.seasons, others, static, strict=True)]  # fmt: skip
+                 zip(values, explained, seasons, others, static, strict=True)]  # fmt: skip
     ensemble = fit_ensemble(learnings, fitted.ensemble.horizon, request.reservoir_for,
                             request.readout, request.n_jobs)  # fmt: skip
     if effects.coefficients.shape[1]:
         ensemble = ensemble.without_floor()
-    return replace(fitted, effects=effects, ensemble=ensemble, floor=floor_of(values),
-                   memory=replace(memory, explained=np.concatenate(explained)))  # fmt: skip
+    return replace(
+        fitted, effects=effects, ensemble=ensemble, seasons=seasons, floor=floor_of(values),
+        memory=replace(memory, explained=np.concatenate(explained)),
+    )  # fmt: skip
 
 
 def _static_rows(fitted: FittedForecaster) -> np.ndarray:
@@ -316,8 +341,8 @@ def of_new_series(
     rows = np.zeros((len(panel.values), 0))
     if fitted.fixed.names:
         if static is None:
-            raise ValueError(f"static must hold {', '.join(map(repr, fitted.fixed.names))} of every "
-                             "series, as in fit, got None")  # fmt: skip
+            raise ValueError(f"static must hold {', '.join(map(repr, fitted.fixed.names))} of "
+                             "every series, as in fit, got None")  # fmt: skip
         _, rows = read_static(static, y, panel.layout, fitted.long_names)
         if rows.shape[1] != fitted.fixed.width:
             raise ValueError(f"static must have {fitted.fixed.width} columns as in fit, got "
@@ -330,8 +355,7 @@ def of_new_series(
     learnings = [Learning(v - e, s, o, f) for v, e, s, o, f in
                  zip(panel.values, explained, seasons, others, rows, strict=True)]  # fmt: skip
     ensemble = apply_ensemble(fitted.ensemble, learnings)
-    memory = Memory(np.concatenate(panel.values), np.concatenate(explained), np.concatenate(known),
-                    np.concatenate(others))  # fmt: skip
+    memory = Memory.of(panel, explained, known, others)
     if effects.coefficients.shape[1]:
         ensemble = ensemble.without_floor()
     floor = floor_of(panel.values)

@@ -31,30 +31,49 @@ def is_frame(data: Any) -> bool:
     return backend_of(data) is not None and np.ndim(data) != 1 and hasattr(data, "columns")
 
 
-def columns_of(frame: Any, name: str) -> dict[str, np.ndarray]:
-    """The columns of a frame, by name; the index of a pandas frame is not among them."""
+def columns_of(frame: Any, name: str, is_local: bool = True) -> dict[str, np.ndarray]:
+    """The columns of a frame, by name; the index of a pandas frame is not among them.
+
+    Times that have a zone come as those of the clock on the wall or, not `is_local`, as UTC.
+    """
     import narwhals as nw
 
-    table = nw.from_native(frame, eager_only=True)
-    names = list(table.columns)
-    twice = sorted({str(n) for n in names if names.count(n) > 1})
+    if backend_of(frame) == "pandas":
+        frame = frame.set_axis([str(n) for n in frame.columns], axis=1)
+    names = [str(n) for n in (frame.column_names if hasattr(frame, "column_names") else
+                              frame.columns)]  # fmt: skip
+    twice = sorted({n for n in names if names.count(n) > 1})
     if twice:
         raise ValueError(f"{name} must have columns of different names, got {twice[0]!r} twice")
-    return {str(n): as_array(table[n]) for n in names}
+    table = nw.from_native(frame, eager_only=True)
+    return {n: as_array(table[n], is_local) for n in names}
 
 
-def as_array(column: Any) -> np.ndarray:
-    """A column of narwhals as an array: times as datetime64[ns], UTC where they have a zone."""
+def as_array(column: Any, is_local: bool = True) -> np.ndarray:
+    """A column of narwhals as an array: times as datetime64[ns], of the wall clock or UTC."""
     import narwhals as nw
 
     if column.dtype == nw.Datetime or isinstance(column.dtype, nw.Datetime):
         if column.dtype.time_zone is not None:
-            column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-        return np.asarray(column.to_numpy()).astype("M8[ns]")
-    if column.dtype == nw.Date:
+            column = column if is_local else column.dt.convert_time_zone("UTC")
+            column = column.dt.replace_time_zone(None)
         return np.asarray(column.to_numpy()).astype("M8[ns]")
     array = np.asarray(column.to_numpy())
     return array.astype("M8[ns]") if array.dtype.kind == "M" else array
+
+
+def zone_of(frame: Any, label: str) -> str | None:
+    """The time zone of a column, or None."""
+    import narwhals as nw
+
+    column = nw.from_native(frame, eager_only=True)[label]
+    return getattr(column.dtype, "time_zone", None)
+
+
+def is_in_days(times: np.ndarray) -> bool:
+    """Whether steps are days or longer: then a day is one of the clock on the wall."""
+    steps = np.diff(np.unique(times).astype("M8[ns]").astype(np.int64))
+    return not steps.size or bool(np.median(steps) >= _DAY)
 
 
 @register
@@ -73,6 +92,8 @@ class Index:
         That pandas knows the index by.
     is_whole : bool
         Whether numbers are whole.
+    is_local : bool
+        Whether times are those of the clock on the wall in the zone, as for days, or else UTC.
     """
 
     kind: str = "none"
@@ -80,40 +101,63 @@ class Index:
     zone: str | None = None
     frequency: str | None = None
     is_whole: bool = True
+    is_local: bool = True
 
 
-def read_pandas_index(index: Any) -> tuple[np.ndarray | None, Index]:
-    """Times of a pandas index: datetime64[ns], or numbers, or None; and what they are like."""
+def read_pandas_index(
+    index: Any, name: str = "y", is_local: bool | None = None
+) -> tuple[np.ndarray | None, Index]:
+    """Times of a pandas index: datetime64[ns], or numbers, or None; and what they are like.
+
+    `is_local` says which times are wanted where there is a zone; None: by how far apart they are.
+    """
     import pandas as pd
 
-    name = None if index.name is None else str(index.name)
+    label = None if index.name is None else str(index.name)
     if isinstance(index, pd.MultiIndex):
         raise ValueError(
-            "y must have one index of times, got several levels; give a long frame, with columns "
-            "for series and time"
+            f"{name} must have one index of times, got several levels; give a long frame, with "
+            "columns for series and time"
+        )
+    is_number = pd.api.types.is_numeric_dtype(index.dtype)
+    if not (is_number or isinstance(index, pd.PeriodIndex | pd.DatetimeIndex)):
+        return None, Index("none", label)
+    if index.hasnans:
+        raise ValueError(
+            f"{name} must have a time in every row of its index, got none in row "
+            f"{int(index.isna().argmax())}"
         )
     if isinstance(index, pd.PeriodIndex):
         times = index.to_timestamp().to_numpy().astype("M8[ns]")
-        return times, Index("periods", name, frequency=index.freqstr)
+        return times, Index("periods", label, frequency=index.freqstr)
     if isinstance(index, pd.DatetimeIndex):
-        zone = None if index.tz is None else str(index.tz)
         frequency = index.freqstr if index.freq is not None else None
-        return times_of_zone(index), Index("dates", name, zone, frequency)
-    if pd.api.types.is_numeric_dtype(index.dtype):
-        numbers = index.to_numpy().astype(float)
-        return numbers, Index("numbers", name, is_whole=bool((numbers == np.round(numbers)).all()))
-    return None, Index("none", name)
+        clock_times = np.asarray(index.tz_localize(None).to_numpy()).astype("M8[ns]")
+        if index.tz is None:
+            return clock_times, Index("dates", label, None, frequency)
+        is_local = is_in_days(clock_times) if is_local is None else is_local
+        utc = np.asarray(index.tz_convert("UTC").tz_localize(None).to_numpy()).astype("M8[ns]")
+        kind = Index("dates", label, str(index.tz), frequency, is_local=is_local)
+        return (clock_times if is_local else utc), kind
+    numbers = index.to_numpy().astype(float)
+    return numbers, Index("numbers", label, is_whole=bool((numbers == np.round(numbers)).all()))
 
 
-def times_of_zone(index: Any) -> np.ndarray:
-    """Times of an index without its zone: clock times for days and longer steps, else UTC."""
-    if index.tz is None:
-        return np.asarray(index.to_numpy()).astype("M8[ns]")
-    clock_times = np.asarray(index.tz_localize(None).to_numpy()).astype("M8[ns]")
-    steps = np.diff(clock_times.astype(np.int64))
-    if steps.size and np.median(steps) >= _DAY:
-        return clock_times
-    return np.asarray(index.tz_convert("UTC").tz_localize(None).to_numpy()).astype("M8[ns]")
+def in_pandas(index: Index, times: np.ndarray) -> Any:
+    """Times as a pandas index of the kind that they came in."""
+    import pandas as pd
+
+    if index.kind == "periods":
+        return pd.PeriodIndex(times, freq=index.frequency, name=index.name)
+    if index.kind == "numbers":
+        return pd.Index(times.astype(np.int64) if index.is_whole else times, name=index.name)
+    dates = pd.DatetimeIndex(times, name=index.name)
+    if index.zone is None:
+        return dates
+    if index.is_local:  # of an hour that comes twice the first, of one that is skipped the end
+        twice = np.ones(len(dates), bool)
+        return dates.tz_localize(index.zone, ambiguous=twice, nonexistent="shift_forward")
+    return dates.tz_localize("UTC").tz_convert(index.zone)
 
 
 def period_rows(times: np.ndarray, frequency: str | None) -> np.ndarray:
@@ -149,32 +193,39 @@ def continued(index: Index, clock: Clock | None, last: Any, count: int, seen: in
         return pd.Index(numbers, name=index.name)
     last = np.datetime64(last, "ns")
     if index.frequency is not None:
-        start = pd.Timestamp(last)
-        if index.zone is not None:
-            is_utc = clock.kind == "dates" and clock.step < _DAY
-            start = start.tz_localize("UTC").tz_convert(index.zone) if is_utc else \
-                start.tz_localize(index.zone)  # fmt: skip
+        start = in_pandas(index, np.array([last]))[0]
         return pd.date_range(start, periods=count + 1, freq=index.frequency, name=index.name)[1:]
-    times = pd.DatetimeIndex(clock.after(last, count), name=index.name)
-    if index.zone is not None:
-        is_utc = clock.kind == "dates" and clock.step < _DAY
-        times = times.tz_localize("UTC").tz_convert(index.zone) if is_utc else \
-            times.tz_localize(index.zone)  # fmt: skip
-    return times
+    return in_pandas(index, clock.after(last, count))
 
 
-def make_frame(columns: Mapping[str, Any], backend: str) -> Any:
-    """A frame of columns."""
+def make_frame(columns: Mapping[str, Any], backend: str, index: Index | None = None) -> Any:
+    """A frame of columns; `index` says what the times in one of them are like."""
+    zone = None if index is None or index.name not in columns else index.zone
     if backend == "pandas":
         import pandas as pd
 
-        return pd.DataFrame(dict(columns))
+        frame = pd.DataFrame(dict(columns))
+        if zone is not None and index is not None:
+            frame[index.name] = in_pandas(index, frame[index.name].to_numpy())
+        return frame
+    plain = {k: v.tolist() if v.dtype == object else v for k, v in columns.items()}
     if backend == "polars":
         import polars as pl
 
-        return pl.DataFrame({k: v.tolist() if v.dtype == object else v for k, v in columns.items()})
+        table = pl.DataFrame(plain)
+        if zone is None or index is None:
+            return table
+        when = pl.col(str(index.name)).dt
+        if index.is_local:
+            return table.with_columns(when.replace_time_zone(zone, ambiguous="earliest"))
+        return table.with_columns(when.replace_time_zone("UTC").dt.convert_time_zone(zone))
     import pyarrow as pa
 
-    return pa.table(
-        {k: pa.array(v.tolist() if v.dtype == object else v) for k, v in columns.items()}
-    )
+    arrays = {k: pa.array(v) for k, v in plain.items()}
+    if zone is not None and index is not None:
+        import pyarrow.compute as pc
+
+        when, assumed = arrays[str(index.name)], zone if index.is_local else "UTC"
+        when = pc.assume_timezone(when, assumed, ambiguous="earliest", nonexistent="latest")
+        arrays[str(index.name)] = when.cast(pa.timestamp("ns", zone))
+    return pa.table(arrays)

@@ -1,6 +1,8 @@
-"""The steps of a series in time: gaps are missing values, irregular rows are averaged on request."""
+"""The steps of a series in time: gaps are missing values, and rows are averaged on request."""
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +33,7 @@ class Grid(NamedTuple):
         The step of every row as it came; None where rows are the steps.
     """
 
-    count: int
+    count: int  # type: ignore[assignment]
     clock: Clock | None = None
     times: np.ndarray | None = None
     rows: np.ndarray | None = None
@@ -61,7 +63,7 @@ class Grid(NamedTuple):
 
 def on_grid(
     times: np.ndarray | None, count: int, who: str, frequency: str | None, index: Index,
-    notes: list[str],
+    notes: list[str], usual: Clock | None = None,
 ) -> Grid:  # fmt: skip
     """The steps of a series whose rows have these times.
 
@@ -73,6 +75,8 @@ def on_grid(
         Average rows over steps of this length.
     index : Index
         What times are like. Where pandas knows the frequency of dates, rows are its steps.
+    usual : Clock, optional
+        Of other series, or of earlier rows: taken where it fits, as few rows say little.
     """
     if times is None:
         if frequency is not None:
@@ -83,21 +87,23 @@ def on_grid(
         return _averaged(times, frequency)
     if index.kind == "periods" and count > 1:
         return _of_periods(times, who, index.frequency, notes)
-    clock = clock_of(times)
-    if count < 2 or index.frequency is not None:
+    clock = usual if usual is not None and _fits(usual, times) else clock_of(times)
+    if count < 2:
         return Grid(count, clock, times)
     steps = clock.steps(times)
+    if index.frequency is not None:
+        return Grid(count, clock if (steps == 1).all() else _irregular(times), times)
     if clock.kind == "irregular" or np.isnan(steps).any():
         at = int(np.isnan(steps).argmax()) if np.isnan(steps).any() else 0
         first = " to ".join(format_times(times[at : at + 2]))
-        notes.append(f"times of {who} are irregular (first {first}): rows are taken as equal steps; "
-                     "frequency averages them over steps of equal length")  # fmt: skip
-        return Grid(count, clock, times)
+        notes.append(f"times of {who} are irregular (first {first}): rows are taken as equal "
+                     "steps; frequency averages them over steps of equal length")  # fmt: skip
+        return Grid(count, _irregular(times), times)
     if (steps == 1).all():
         return Grid(count, clock, times)
     rows = np.concatenate([[0], np.cumsum(steps)]).astype(np.int64)
     if _has_too_many_gaps(rows, clock, who, notes):
-        return Grid(count, clock, times)
+        return Grid(count, _irregular(times), times)
     _note_gaps(times, rows, clock, who, notes)
     whole = np.concatenate([times[:1], clock.after(times[0], int(rows[-1]))])
     whole[rows] = times
@@ -133,6 +139,28 @@ def _note_gaps(
     between = " and ".join(format_times(times[first : first + 2]))
     notes.append(f"{inserted} steps of {who} are missing ({clock}), first between {between}: taken "
                  "as missing values")  # fmt: skip
+
+
+def usual_clock(grids: Iterable[Grid]) -> Clock | None:
+    """The clock of most steps, a regular one if there is any; None without times."""
+    steps: Counter[Clock] = Counter()
+    for grid in grids:
+        if grid.clock is not None:
+            steps[grid.clock] += grid.count
+    return max(steps, key=lambda c: (c.kind != "irregular", steps[c]), default=None)
+
+
+def _fits(clock: Clock, times: np.ndarray) -> bool:
+    """Whether times are whole steps of a clock apart."""
+    if clock.kind == "irregular" or (clock.kind == "numbers") == (times.dtype.kind == "M"):
+        return False
+    return bool((clock.steps(times) >= 1).all())
+
+
+def _irregular(times: np.ndarray) -> Clock:
+    """A clock whose steps are the median of those of the times."""
+    numbers = times.astype(np.int64) if times.dtype.kind == "M" else times
+    return Clock("irregular", float(np.median(np.diff(numbers))))
 
 
 def _check_order(times: np.ndarray, who: str) -> None:

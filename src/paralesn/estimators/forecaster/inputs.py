@@ -24,8 +24,20 @@ Columns = dict[str, np.ndarray]
 class Steps(NamedTuple):
     """The steps that inputs are wanted for: how many, and when; of one series."""
 
-    count: int
+    count: int  # type: ignore[assignment]
     times: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class PanelInputs:
+    """Inputs that were read before: the columns of every series, a row for each of its steps."""
+
+    columns: list[Columns]
+
+    def between(self, first: np.ndarray, last: np.ndarray) -> "PanelInputs":
+        """The steps first .. last - 1 (S,) of every series."""
+        spans = zip(self.columns, first, last, strict=True)
+        return PanelInputs([{n: column[a:b] for n, column in own.items()} for own, a, b in spans])
 
 
 @register
@@ -56,8 +68,8 @@ class Encoder:
             missing = [n for n in self.names if n not in columns]
             if missing or set(columns) != set(self.names):
                 raise ValueError(
-                    f"{name} must have the columns {', '.join(map(repr, self.names))} as in fit, got "
-                    f"{', '.join(map(repr, columns))}"
+                    f"{name} must have the columns {', '.join(map(repr, self.names))} as in fit, "
+                    f"got {', '.join(map(repr, columns))}"
                 )
         parts = []
         for label in self.names:
@@ -130,17 +142,23 @@ def read_columns(
 
     Parameters
     ----------
-    X : array (time, inputs), list of them, frame, long frame, or names of columns of y
+    X : array (time, inputs), list of them, frame, long frame, names of columns of y, or PanelInputs
     y : what the series came as, for names of its columns
     steps : for every series the steps that inputs are wanted for
     """
+    if isinstance(X, PanelInputs):
+        for own, wanted_of in zip(X.columns, steps, strict=True):
+            rows = len(next(iter(own.values())))
+            if rows != wanted_of.count:
+                raise ValueError(f"{name} must have {wanted_of.count} time steps here, got {rows}")
+        return X.columns
     if isinstance(X, str) or (
         isinstance(X, (list, tuple)) and X and all(isinstance(x, str) for x in X)
     ):
         wanted = [X] if isinstance(X, str) else list(X)
         if not is_frame(y):
             raise ValueError(f"{name} names columns of y, which must be a long frame then")
-        columns = columns_of(y, "y")
+        columns = columns_of(y, "y", layout.index.is_local)
         unknown = [n for n in wanted if n not in columns]
         if unknown:
             raise ValueError(f"{name} must name columns of y, got {unknown[0]!r}; there are "
@@ -163,10 +181,16 @@ def read_columns(
 
 def _from_array(X: Any, steps: Steps, name: str) -> Columns:
     label = getattr(X, "name", None)
-    array = np.asarray(X)
+    try:
+        array = np.asarray(X)
+    except ValueError as error:  # lists of different lengths
+        raise ValueError(
+            f"{name} must be (time,) or (time, inputs), got a {type(X).__name__} that is neither: "
+            f"{error}"
+        ) from None
     if array.ndim not in (1, 2):
         raise ValueError(f"{name} must be (time,) or (time, inputs), got shape {array.shape}")
-    table = array.reshape(len(array), -1)
+    table = array[:, None] if array.ndim == 1 else array
     if len(table) != steps.count:
         raise ValueError(f"{name} must have {steps.count} time steps here, got {len(table)}")
     return {str(label) if label is not None else str(k): table[:, k] for k in range(table.shape[1])}
@@ -175,13 +199,13 @@ def _from_array(X: Any, steps: Steps, name: str) -> Columns:
 def _from_frame(
     X: Any, layout: Layout, steps: Sequence[Steps], names: LongNames, name: str
 ) -> list[Columns]:
-    columns = columns_of(X, name)
+    columns = columns_of(X, name, layout.index.is_local)
     if names.id in columns or (names.time in columns and steps and steps[0].times is not None):
         return _from_long(columns, layout, steps, names, name)
     columns.pop(names.time, None)
     times = None
     if backend_of(X) == "pandas":
-        times, index = read_pandas_index(X.index)
+        times, index = read_pandas_index(X.index, name, layout.index.is_local)
         times = None if index.kind not in ("dates", "periods") else times
     out = []
     for wanted in steps:

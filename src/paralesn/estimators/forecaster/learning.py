@@ -15,6 +15,7 @@ from paralesn.estimators.forecaster.panel import LONG, Layout, LongNames, Panel
 from paralesn.estimators.forecaster.regression import Effects, measure_effect
 from paralesn.estimators.forecaster.seasons import seasons_of
 from paralesn.estimators.forecaster.spread import LITTLE_EVIDENCE
+from paralesn.tables.clock import Clock
 
 
 class Request(NamedTuple):
@@ -71,10 +72,7 @@ def fit_panel(
         )
         notes.append(f"intervals rest on few forecasts, as {of} short for the horizon: they are "
                      "wide on purpose")  # fmt: skip
-    memory = Memory(
-        np.concatenate(panel.values), np.concatenate(explained), np.concatenate(known_rows),
-        np.concatenate(others),
-    )  # fmt: skip
+    memory = Memory.of(panel, explained, known_rows, others)
     return FittedForecaster(
         panel.layout, tuple(names), request.frequency, Ends.of(panel.grids), memory, ensemble,
         tuple(seasons), known, past_encoder, fixed, parts, effects, past_scaling, fixed_scaling,
@@ -99,12 +97,7 @@ def _read_inputs(
     """Inputs of every series as numbers, on its grid, with missing values filled."""
     if X is None:
         return Encoder([], {}), [np.zeros((len(v), 0)) for v in panel.values]
-    steps = []
-    for grid in panel.grids:
-        rows = grid.count if grid.rows is None else grid.rows.size
-        times = grid.times if grid.rows is None or grid.times is None else grid.times[grid.rows]
-        steps.append(Steps(rows, times))
-    columns: list[Columns] = reading.read_columns(X, y, panel.layout, steps, names, name)
+    columns: list[Columns] = reading.read_columns(X, y, panel.layout, row_steps(panel), names, name)
     encoder = encoder_of(columns, name)
     rows_of_each, missing = [], 0
     for i, (own, grid) in enumerate(zip(columns, panel.grids, strict=True)):
@@ -117,6 +110,16 @@ def _read_inputs(
     if missing:
         notes.append(f"{missing} values of {name} are missing: interpolated")
     return encoder, rows_of_each
+
+
+def row_steps(panel: Panel) -> list[Steps]:
+    """How many rows every series came with, and when they are."""
+    steps = []
+    for grid in panel.grids:
+        rows = grid.count if grid.rows is None else grid.rows.size
+        times = grid.times if grid.rows is None or grid.times is None else grid.times[grid.rows]
+        steps.append(Steps(rows, times))
+    return steps
 
 
 def read_static(
@@ -133,13 +136,15 @@ def read_static(
         unknown = [n for n in static if n not in columns]
         if unknown:
             raise ValueError(f"static must name columns of y, got {unknown[0]!r}")
-        ids = columns[names.id]
-        first = [int(np.flatnonzero(ids == label)[0]) for label in layout.names]
+        first = [0]
+        if names.id in columns:
+            ids = columns[names.id]
+            first = [int(np.flatnonzero(ids == label)[0]) for label in layout.names]
         table: Columns = {n: columns[n][first] for n in static}
     elif is_frame(static):
         table = columns_of(static, "static")
-        ids = table.pop(names.id, None)
-        if ids is not None:
+        if names.id in table:
+            ids = table.pop(names.id)
             at = {label: row for row, label in enumerate(ids.tolist())}
             unknown = [label for label in layout.names if label not in at]
             if unknown:
@@ -151,7 +156,9 @@ def read_static(
             }
     else:
         array = np.asarray(static)
-        array = array.reshape(len(array), -1) if array.ndim else array.reshape(0, 0)
+        if array.ndim not in (1, 2):
+            raise ValueError(f"static must be (series, columns), got shape {array.shape}")
+        array = array[:, None] if array.ndim == 1 else array
         table = {str(k): array[:, k] for k in range(array.shape[1])}
     if any(len(column) != count for column in table.values()):
         raise ValueError(f"static must have {count} rows, one for each series")
@@ -170,25 +177,32 @@ def _times(grid: Any) -> np.ndarray:
 def _note_missing(panel: Panel, notes: list[str]) -> None:
     missing = sum(int(np.isnan(v).sum()) for v in panel.values)
     if missing:
-        notes.append(f"{missing} values of y are missing: smoothers go on as they predicted, the "
-                     "reservoir reads them interpolated, and no error is counted there")  # fmt: skip
+        notes.append(
+            f"{missing} values of y are missing: smoothers go on as they predicted, the reservoir "
+            "reads them interpolated, and no error is counted there"
+        )
 
 
 def seasons_of_panel(panel: Panel, given: tuple[int, ...] | None) -> list[tuple[int, ...]]:
     """Seasons of every series; those that share a clock share what it suggests."""
-    out = []
-    for values, grid in zip(panel.values, panel.grids, strict=True):
-        clock = grid.clock
-        suggested: tuple[int, ...] = ()
-        if given is None and clock is not None and clock.kind in ("dates", "months", "workdays"):
-            suggested = clock.seasons(values.size)
-        out.append(seasons_of(values, given, suggested))
-    return out
+    pairs = zip(panel.values, panel.grids, strict=True)
+    return [seasons_by_clock(values, grid.clock, given) for values, grid in pairs]
+
+
+def seasons_by_clock(
+    values: np.ndarray, clock: Clock | None, given: tuple[int, ...] | None
+) -> tuple[int, ...]:
+    """Seasons of a series: those given, those that its clock suggests, or those of the data."""
+    suggested: tuple[int, ...] = ()
+    if given is None and clock is not None and clock.kind in ("dates", "months", "workdays"):
+        suggested = clock.seasons(values.size)
+    return seasons_of(values, given, suggested)
 
 
 def effects_of(
     values: Sequence[np.ndarray], rows: Sequence[np.ndarray], seasons: Sequence[tuple[int, ...]]
 ) -> Effects:
+    """What inputs known in advance add to every series."""
     inputs = rows[0].shape[1]
     if not inputs:
         none = np.zeros((len(values), 0))

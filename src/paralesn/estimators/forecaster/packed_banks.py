@@ -38,13 +38,17 @@ class PackedBanks:
             rows, size = bank.state.shape
             state[:rows, first : first + size] = bank.state
             first += size
-        joined = (np.concatenate([getattr(b, name) for b in banks]) if banks else np.zeros(0)
-                  for name in ("periods", "naive_weights", "flat_weights"))  # fmt: skip
-        weights = np.concatenate([b.weights for b in banks]) if banks else np.zeros(0)
+        names = ["weights", "periods", "naive_weights", "flat_weights"]
+        weights, *joined = (
+            np.concatenate([getattr(b, name) for b in banks]) if banks else np.zeros(0)
+            for name in names
+        )
         sizes = [(b.layer.size, b.periods.size, b.flat_weights.size) for b in banks]
+        counts = np.array([b.count for b in banks], np.int64)
+        periods, naive_weights, flat_weights = joined
         return cls(
-            layer, weights, state, *joined, np.array(sizes, np.int64).reshape(-1, 3),
-            np.array([b.count for b in banks], np.int64),
+            layer, weights, state, periods, naive_weights, flat_weights,
+            np.array(sizes, np.int64).reshape(-1, 3), counts,
         )  # fmt: skip
 
     def __len__(self) -> int:

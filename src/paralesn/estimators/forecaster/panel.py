@@ -1,7 +1,8 @@
 """One series or many, as people hold them, and forecasts in the same form."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +14,12 @@ from paralesn.estimators.forecaster.frames import (
     columns_of,
     continued,
     is_frame,
+    is_in_days,
     make_frame,
     read_pandas_index,
+    zone_of,
 )
-from paralesn.estimators.forecaster.grid import Grid, on_grid
+from paralesn.estimators.forecaster.grid import Grid, on_grid, usual_clock
 from paralesn.persistence import register
 from paralesn.tables.clock import Clock, clock_of, format_times
 
@@ -53,7 +56,7 @@ class Layout:
     names: list[Any]
     backend: str | None = None
     columns: tuple[str, ...] = ()
-    index: Index = Index()
+    index: Index = field(default_factory=Index)
 
 
 class Panel(NamedTuple):
@@ -78,45 +81,77 @@ class Panel(NamedTuple):
     @property
     def clock(self) -> Clock | None:
         """How far apart the steps are."""
-        return next((grid.clock for grid in self.grids if grid.clock is not None), None)
+        return usual_clock(self.grids)
 
 
 def read_panel(
-    y: Any, names: LongNames, frequency: str | None = None, name: str = "y", least: int = 1
-) -> Panel:
+    y: Any, names: LongNames, frequency: str | None = None, name: str = "y", least: int = 1,
+    usual: Clock | None = None, is_local: bool | None = None,
+) -> Panel:  # fmt: skip
     """Read one series, a table, a list of series, or a frame; NaN is a missing value.
 
     Parameters
     ----------
     y : array (time,) or (time, series), list of arrays, Series, wide frame or long frame
+        A panel, which was read and checked before, stays as it is.
     frequency : str, optional
         Average rows over steps of this length.
+    least : int
+        Values that each series must have.
+    usual, is_local : Clock and bool, optional
+        Of earlier rows: how far apart they are, and whether times with a zone are taken as those
+        of the clock on the wall. Default: what the times themselves suggest.
     """
+    if isinstance(y, Panel):
+        return y
     backend = backend_of(y)
     notes: list[str] = []
     if backend is None:
         layout, values = _read_arrays(y, name)
         times: list[np.ndarray | None] = [None] * len(values)
     elif not is_frame(y):
-        layout, values, times = _read_column(y, backend, name)
+        layout, values, times = _read_column(y, backend, name, is_local)
     else:
-        layout, values, times = _read_frame(y, backend, names, name, notes)
-    grids, regular = [], []
-    for label, array, when in zip(layout.names, values, times, strict=True):
-        who = f"{name}[{label!r}]" if layout.kind in (LIST, LONG) and len(values) > 1 else name
-        grid = on_grid(when, len(array), who, frequency, layout.index, notes)
-        grids.append(grid)
-        array = grid.placed(array)
+        layout, values, times = _read_frame(y, backend, names, name, notes, is_local)
+    grids = _grids(layout, values, times, frequency, name, notes, usual)
+    regular = []
+    for label, array, grid in zip(layout.names, values, grids, strict=True):
+        who, array = _called(layout, label, name), grid.placed(array)
         infinite = np.isinf(array)
         if infinite.any():
             raise ValueError(
                 f"{who} must be finite or NaN, got infinity at step {infinite.argmax()}"
             )
-        if np.isfinite(array).sum() < least:
-            count = int(np.isfinite(array).sum())
-            raise ValueError(f"{who} must hold at least {least} values, got {count}")
+        count = int(np.isfinite(array).sum())
+        if not array.size or count < least:
+            raise ValueError(f"{who} must hold at least {max(least, 1)} values, got {count}")
         regular.append(array)
     return Panel(layout, regular, grids, _counted(notes))
+
+
+def _called(layout: Layout, label: Any, name: str) -> str:
+    """What a series is called in messages."""
+    several = layout.kind in (LIST, LONG) and len(layout.names) > 1
+    return f"{name}[{label!r}]" if several else name
+
+
+def _grids(
+    layout: Layout, values: Sequence[np.ndarray], times: Sequence[np.ndarray | None],
+    frequency: str | None, name: str, notes: list[str], usual: Clock | None,
+) -> list[Grid]:  # fmt: skip
+    """Where the rows of every series are in time. Short series follow the clock of the others."""
+    if layout.kind == LONG and len(values) > 1 and usual is None and frequency is None:
+        usual = usual_clock(Grid(len(t), clock_of(t)) for t in times if t is not None)
+    if layout.kind == WIDE:  # one index for all
+        return [
+            on_grid(times[0], len(values[0]), name, frequency, layout.index, notes, usual)
+        ] * len(values)
+    return [
+        on_grid(
+            when, len(array), _called(layout, label, name), frequency, layout.index, notes, usual
+        )
+        for label, array, when in zip(layout.names, values, times, strict=True)
+    ]
 
 
 def _counted(notes: list[str]) -> list[str]:
@@ -127,14 +162,14 @@ def _counted(notes: list[str]) -> list[str]:
 
 
 def _numbers(data: Any, name: str) -> np.ndarray:
-    """An array of floats; None becomes NaN."""
-    array = np.asarray(data)
-    if array.dtype == object:
-        try:
-            array = array.astype(float)
-        except (TypeError, ValueError):
-            array = np.asarray(data)
-    return series.numeric(array, name).astype(float)
+    """An array of floats; None and masked values become NaN."""
+    if isinstance(data, np.ma.MaskedArray):
+        data = np.ma.filled(data.astype(float), np.nan)
+    with suppress(TypeError, ValueError, OverflowError):
+        array = np.asarray(data)
+        array = array.astype(float) if array.dtype == object else array
+        return series.numeric(array, name).astype(float)
+    return series.numeric(data, name).astype(float)  # says what is wrong
 
 
 def _read_arrays(y: Any, name: str) -> tuple[Layout, list[np.ndarray]]:
@@ -162,28 +197,44 @@ def _read_arrays(y: Any, name: str) -> tuple[Layout, list[np.ndarray]]:
 
 
 def _read_column(
-    y: Any, backend: str, name: str
+    y: Any, backend: str, name: str, is_local: bool | None
 ) -> tuple[Layout, list[np.ndarray], list[np.ndarray | None]]:
     if backend != "pandas":
         label = getattr(y, "name", None)
-        return Layout(COLUMN, [label or "y"], backend), [_numbers(y.to_numpy(), name)], [None]
-    times, index = read_pandas_index(y.index)
+        array = y.to_numpy() if backend == "polars" else y.to_numpy(zero_copy_only=False)
+        return Layout(COLUMN, [label or "y"], backend), [_numbers(array, name)], [None]
+    times, index = read_pandas_index(y.index, name, is_local)
     label = "y" if y.name is None else str(y.name)
-    values = _numbers(y.to_numpy(dtype=float, na_value=np.nan), name)
-    return Layout(COLUMN, [label], backend, index=index), [values], [times]
+    array = y.to_numpy(dtype=float, na_value=np.nan) if _is_number(y) else y.to_numpy()
+    return Layout(COLUMN, [label], backend, index=index), [_numbers(array, name)], [times]
+
+
+def _is_number(column: Any) -> bool:
+    """Whether a column of pandas holds numbers, perhaps with missing ones."""
+    import pandas as pd
+
+    return bool(pd.api.types.is_numeric_dtype(column.dtype))
 
 
 def _read_frame(
-    y: Any, backend: str, names: LongNames, name: str, notes: list[str]
+    y: Any, backend: str, names: LongNames, name: str, notes: list[str], is_local: bool | None
 ) -> tuple[Layout, list[np.ndarray], list[np.ndarray | None]]:
-    columns = columns_of(y, name)
-    if names.target in columns and (names.time in columns or names.id in columns):
-        return _read_long(columns, y, backend, names, name, notes)
+    local = is_local is None or is_local
+    columns, zone = columns_of(y, name, local), None
+    if names.time in columns:
+        zone = zone_of(y, names.time)
+    if zone is not None and is_local is None and not is_in_days(columns[names.time]):
+        columns, local = columns_of(y, name, False), False
     index, times = Index(), None
     if names.time in columns:
-        times, index = _times(columns.pop(names.time), names.time, name)
+        times, index = _times(columns[names.time], names.time, name)
+        index = replace(index, zone=zone, is_local=local)
+    if names.target in columns and (names.time in columns or names.id in columns):
+        return _read_long(columns, times, index, backend, names, name, notes)
+    if times is not None:
+        columns.pop(names.time)
     elif backend == "pandas":
-        times, index = read_pandas_index(y.index)
+        times, index = read_pandas_index(y.index, name, is_local)
     text = [label for label, column in columns.items() if column.dtype.kind not in "biufO"]
     if text or not columns:
         raise ValueError(
@@ -192,7 +243,11 @@ def _read_frame(
             f"got {', '.join(map(repr, text)) or 'no columns'}"
         )
     values = [_numbers(column, f"{name}[{label!r}]") for label, column in columns.items()]
-    return Layout(WIDE, list(columns), backend, index=index), values, [times] * len(values)
+    labels: list[Any] = list(columns)
+    if backend == "pandas":  # numbers stay numbers
+        own = {str(c): c for c in y.columns if isinstance(c, int | np.integer)}
+        labels = [int(own[c]) if c in own else c for c in labels]
+    return Layout(WIDE, labels, backend, index=index), values, [times] * len(values)
 
 
 def _times(column: np.ndarray, label: str, name: str) -> tuple[np.ndarray, Index]:
@@ -218,26 +273,27 @@ def _times(column: np.ndarray, label: str, name: str) -> tuple[np.ndarray, Index
 
 
 def _read_long(
-    columns: dict[str, np.ndarray], y: Any, backend: str, names: LongNames, name: str,
-    notes: list[str],
+    columns: dict[str, np.ndarray], times: np.ndarray | None, index: Index, backend: str,
+    names: LongNames, name: str, notes: list[str],
 ) -> tuple[Layout, list[np.ndarray], list[np.ndarray | None]]:  # fmt: skip
     target = _numbers(columns[names.target], f"{name}[{names.target!r}]")
-    times, index = None, Index()
-    if names.time in columns:
-        times, index = _times(columns[names.time], names.time, name)
-        if backend == "pandas" and getattr(y[names.time].dtype, "tz", None) is not None:
-            index = replace(index, zone=str(y[names.time].dtype.tz))
-    ids = columns.get(names.id, np.zeros(len(target), int))
-    labels, first_rows, codes = np.unique(ids.astype(object) if ids.dtype.kind == "O" else ids,
-                                          return_index=True, return_inverse=True)  # fmt: skip
-    order = np.argsort(first_rows, kind="stable")  # as they first appear
+    if not target.size:
+        raise ValueError(f"{name} must not be empty, got a long frame without rows")
+    ids = columns.get(names.id, np.zeros(len(target), int)).tolist()
+    nameless = [row for row, label in enumerate(ids) if label is None or label != label]
+    if nameless:
+        raise ValueError(
+            f"{name}[{names.id!r}] must name a series in every row, got none in row {nameless[0]}"
+        )
+    places: dict[Any, int] = {}
+    codes = np.array([places.setdefault(label, len(places)) for label in ids])
+    labels = list(places)  # as they first appear
     values: list[np.ndarray] = []
     whens: list[np.ndarray | None] = []
     by_series = np.argsort(codes, kind="stable")
     pieces = np.split(by_series, np.cumsum(np.bincount(codes, minlength=len(labels)))[:-1])
     is_unsorted = 0
-    for label in order:
-        rows = pieces[label]
+    for rows in pieces:
         if times is not None:
             when = times[rows]
             if (np.diff(when.astype(np.int64) if when.dtype.kind == "M" else when) < 0).any():
@@ -254,8 +310,7 @@ def _read_long(
     if unused:
         notes.append(f"columns not used as series: {', '.join(map(repr, unused))}")
     kept = tuple(n for n in names if n in columns)
-    return Layout(LONG, [labels[i].item() if hasattr(labels[i], "item") else labels[i]
-                         for i in order], backend, kept, index), values, whens  # fmt: skip
+    return Layout(LONG, labels, backend, kept, index), values, whens
 
 
 def times_ahead(layout: Layout, grid: Grid, count: int) -> Any:
@@ -264,9 +319,6 @@ def times_ahead(layout: Layout, grid: Grid, count: int) -> Any:
         return continued(layout.index, grid.clock, grid.last, count, grid.count)
     if grid.clock is None:
         return np.arange(grid.count, grid.count + count)
-    if layout.backend == "pandas":
-        index = continued(layout.index, grid.clock, grid.last, count, grid.count)
-        return index.to_numpy() if layout.index.zone is None else index
     ahead = grid.clock.after(grid.last, count)
     is_whole = layout.index.kind == "numbers" and layout.index.is_whole
     return ahead.astype(np.int64) if is_whole and (ahead == np.round(ahead)).all() else ahead
@@ -299,7 +351,7 @@ def shaped_like(
     columns = _wide_columns(layout, values, extras)
     if layout.index.kind != "none" and layout.index.name is not None:
         columns = {layout.index.name: times_ahead(layout, grids[0], steps), **columns}
-    return make_frame(columns, layout.backend)
+    return make_frame(columns, layout.backend, layout.index)
 
 
 def _column(layout: Layout, values: np.ndarray) -> Any:
@@ -317,7 +369,7 @@ def _wide_columns(
 ) -> dict[str, np.ndarray]:
     columns: dict[str, np.ndarray] = {}
     for i, label in enumerate(layout.names):
-        own = "yhat" if layout.kind == COLUMN else str(label)
+        own = "yhat" if layout.kind == COLUMN else label
         columns[own] = values[i]
         columns |= {f"{own}{suffix}": bound[i] for suffix, bound in extras.items()}
     return columns
@@ -330,22 +382,15 @@ def _long_frame(
     steps = len(values[0]) if len(values) else 0
     columns: dict[str, Any] = {}
     names = list(layout.columns[:-1])
-    if layout.index.kind == "none":
-        time_name = None
-    else:
-        time_name = layout.index.name
+    time_name = None if layout.index.kind == "none" else layout.index.name
     if names and names[0] != time_name:
         ids = np.array(layout.names)
         columns[names[0]] = np.repeat(ids.astype(object) if ids.dtype.kind == "U" else ids, steps)
     if time_name is not None:
-        ahead = [times_ahead(layout, grid, steps) for grid in grids]
-        if layout.index.zone is not None and layout.backend == "pandas":
-            columns[time_name] = ahead[0].append(ahead[1:]) if len(ahead) > 1 else ahead[0]
-        else:
-            columns[time_name] = np.concatenate(ahead)
+        columns[time_name] = np.concatenate([times_ahead(layout, grid, steps) for grid in grids])
     columns["yhat"] = np.concatenate(list(values))
     columns |= {f"yhat{suffix}": np.concatenate(list(bound)) for suffix, bound in extras.items()}
-    return make_frame(columns, layout.backend or "pandas")
+    return make_frame(columns, layout.backend or "pandas", layout.index)
 
 
 def when(grid: Grid, step: int) -> str:

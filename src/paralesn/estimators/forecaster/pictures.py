@@ -51,9 +51,7 @@ def plot(
 
 def _axes(fitted: Any, i: int, shown: int, steps: int) -> tuple[np.ndarray, np.ndarray]:
     """Times of what is shown, or numbers of steps."""
-    from paralesn.estimators.forecaster.anomalies import times_of
-
-    count = int(fitted.ends.counts[i])
-    if fitted.ends.clock is None:
+    count, times = int(fitted.ends.counts[i]), fitted.times(i)
+    if times is None:
         return np.arange(count - shown, count), np.arange(count, count + steps)
-    return times_of(fitted, i, shown, new=False), np.asarray(fitted.ends.times_ahead(i, steps))
+    return times[-shown:], np.asarray(fitted.ends.times_ahead(i, steps))

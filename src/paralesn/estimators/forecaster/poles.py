@@ -1,4 +1,4 @@
-"""The default reservoir of a forecaster: linear units that remember changes and ring with seasons."""
+"""The default reservoir of a forecaster: linear units that remember changes, ring with seasons."""
 
 from math import pi
 
@@ -15,13 +15,13 @@ def seasonal_reservoir(seasons: tuple[int, ...], length: int, inputs: int = 1) -
     """A linear reservoir with poles for the seasons and length of the series it will read.
 
     Real poles forget changes after 1, 2, 4, … steps, up to a third of the series. A pair of poles
-    rings with every harmonic of every season, forgetting after two and after six of them. The
+    rings with every harmonic of every season, forgetting after two, six and twenty of them. The
     remaining units are drawn: any frequency, memories spread evenly on a logarithmic scale.
 
     Examples
     --------
     >>> from paralesn.estimators.forecaster.poles import seasonal_reservoir
-    >>> layer = seasonal_reservoir((12,), 400).layers[0]
+    >>> layer = seasonal_reservoir((12,), 400).layers_[0]
     >>> layer.units, bool((abs(layer.eigenvalues) < 1).all())
     (64, True)
     """
@@ -33,7 +33,7 @@ def seasonal_reservoir(seasons: tuple[int, ...], length: int, inputs: int = 1) -
             [np.arange(1, min(count, _HARMONICS // 2) + 1),
              np.linspace(1, max(count, 1), min(count, _HARMONICS)).astype(int)]
         ))  # fmt: skip
-        for memory in (2.0 * m, 6.0 * m):
+        for memory in (2.0 * m, 6.0 * m, 20.0 * m):
             if memory < length:
                 chosen.append(np.exp(-1 / memory + 2j * pi * harmonics / m))
     poles = np.concatenate(chosen)

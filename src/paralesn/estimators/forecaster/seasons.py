@@ -1,4 +1,4 @@
-"""Seasons of a series: looked for in its values, or suggested by its clock and tested against them."""
+"""Seasons of a series: looked for in its values, or suggested by its clock and tested there."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -53,6 +53,7 @@ def seasons_of(
         of these, they alone decide.
     """
     n = y.size
+    y = _near_one(y)
     if given is not None:
         periods = [m for m in given if 2 * m <= n]
     else:
@@ -66,6 +67,12 @@ def seasons_of(
         if is_seasonal(_without_season(y, periods[0]), week):
             periods.append(week)
     return tuple(periods)
+
+
+def _near_one(y: np.ndarray) -> np.ndarray:
+    """y in other units, so that squares of it neither overflow nor vanish."""
+    largest = np.abs(y[np.isfinite(y)]).max(initial=0.0)
+    return np.asarray(np.ldexp(y, -int(np.frexp(largest)[1])))
 
 
 def is_seasonal(y: np.ndarray, period: int, chance: float = _CHANCE) -> bool:

@@ -17,6 +17,10 @@ from paralesn.series import RAGGED, Series
 HELD_OUT = 0.25  # share of each series, at its end, that the member is judged on
 _VALUES = 1 << 22  # states that exist at a time
 _ROWS = 100_000  # learnt from, about
+_LARGEST = 1e100  # change that is read, in units of the usual one
+_BLOCK = 4096  # rows that are learnt from together
+
+Lesson = tuple[np.ndarray, np.ndarray]  # states (n, columns) and targets (n, horizon)
 
 
 class Reading(NamedTuple):
@@ -78,7 +82,7 @@ class SharedReadout:
     static: np.ndarray
 
     def forecast(self, steps: int) -> np.ndarray:
-        """Forecasts (S, steps) after the last step; beyond the horizon from forecasts themselves."""
+        """Forecasts (S, steps) after the last step; beyond the horizon from forecasts."""
         if not len(self.newest):
             return np.zeros((0, steps))
         state, newest, pieces = self.state, self.newest, []
@@ -150,14 +154,15 @@ class SharedReadout:
             self.state.origin == self.reservoir.fingerprint_
             and self.newest.shape == (count,) and np.isfinite(self.newest).all()
             and np.isfinite(self.scale).all() and self.scale.min(initial=1) > 0
-            and len(self.static) == len(self.latest) == count and isinstance(self.horizon, int) and self.horizon >= 1
+            and len(self.static) == len(self.latest) == count
+            and isinstance(self.horizon, int) and self.horizon >= 1
         )  # fmt: skip
         if not right:
             raise ValueError("the parts of a reservoir with a shared readout do not fit together")
 
 
 class StateBlocks:
-    """States of all series, in blocks of bounded size: series number, first step, states (n, units).
+    """States of all series, in blocks of bounded size: series number, first step, states.
 
     Short series are run together, a long one piece by piece. Afterwards `state` is that of all
     series at their ends.
@@ -215,7 +220,9 @@ class StateBlocks:
     def _inputs(self, i: int) -> np.ndarray:
         reading = self.readings[i]
         first = reading.values[:1] if self.before is None else self.before[i : i + 1]
-        changes = np.diff(reading.values, prepend=first) / self.scale[i]
+        with np.errstate(over="ignore"):
+            changes = np.diff(reading.values, prepend=first) / self.scale[i]
+        changes = np.clip(changes, -_LARGEST, _LARGEST)
         return np.ascontiguousarray(np.column_stack([changes, reading.others]))
 
 
@@ -286,7 +293,7 @@ def fit_shared_readout(
     _learn(readout, lessons(washout, [cut - h for cut in cuts]))
     judge = deepcopy(readout)
     if isinstance(readout, Ridge):
-        for states, wanted in lessons([cut - 1 for cut in cuts], [1 << 62] * count):
+        for states, wanted in _gathered(lessons([cut - 1 for cut in cuts], [1 << 62] * count)):
             judge.validate(states, wanted)
     judged, _ = replace(draft, readout=judge).follow(readings, origins, go_on=False)
     _learn(readout, lessons([cut - h for cut in cuts], [1 << 62] * count))
@@ -297,10 +304,31 @@ def fit_shared_readout(
     return Judged(member, [f if fits else None for f, fits in zip(judged, fit_for, strict=True)])
 
 
-def _learn(readout: Any, lessons: Iterator[tuple[np.ndarray, np.ndarray]]) -> None:
+def _gathered(lessons: Iterator[Lesson]) -> Iterator[Lesson]:
+    """Lessons of short series put together: a few large blocks are learnt faster."""
+    waiting: list[Lesson] = []
+    rows = 0
+    for lesson in lessons:
+        waiting.append(lesson)
+        rows += len(lesson[0])
+        if rows >= _BLOCK:
+            yield _together(waiting)
+            waiting, rows = [], 0
+    if waiting:
+        yield _together(waiting)
+
+
+def _together(lessons: list[Lesson]) -> Lesson:
+    if len(lessons) == 1:
+        return lessons[0]
+    states, wanted = zip(*lessons, strict=True)
+    return np.concatenate(states), np.concatenate(wanted)
+
+
+def _learn(readout: Any, lessons: Iterator[Lesson]) -> None:
     """Learn block by block where the readout can, else from everything at once."""
     if isinstance(readout, Ridge):
-        for states, wanted in lessons:
+        for states, wanted in _gathered(lessons):
             readout.partial_fit(states, wanted)
         return
     before = getattr(readout, "lessons_", [])

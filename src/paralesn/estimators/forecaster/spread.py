@@ -9,6 +9,7 @@ from paralesn.persistence import register
 
 _SHARES = np.concatenate([np.linspace(0, 0.9, 46), np.linspace(0.905, 1.0, 20)])  # of quantiles
 _CAUTION = 1.0  # intervals widen by 1 + 1 / (horizons that the origins cover)
+_LARGEST = np.finfo(float).max
 _SMOOTHING = np.array([1.0, 2.0, 3.0, 2.0, 1.0]) / 9.0
 LITTLE_EVIDENCE = 2.0  # horizons covered, below which intervals rest on little
 
@@ -85,9 +86,11 @@ def _around(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Bounds at a distance from values, or at a factor where `is_product`; none below the floor."""
     with np.errstate(over="ignore", invalid="ignore"):
-        factor = np.where(is_product, np.exp(np.minimum(reach, 700.0)), 1.0)
-        lower = np.where(is_product, values / factor, values - reach)
-        upper = np.where(is_product, values * factor, values + reach)
+        factor = np.exp(np.where(is_product, np.minimum(reach, 700.0), 0.0))
+        pair = np.stack([values / factor, values * factor])  # in this order where positive
+        lower = np.where(is_product, pair.min(axis=0), values - reach)
+        upper = np.where(is_product, pair.max(axis=0), values + reach)
+    lower, upper = np.maximum(lower, -_LARGEST), np.minimum(upper, _LARGEST)
     return np.maximum(lower, np.minimum(floor, values)), upper
 
 
