@@ -40,6 +40,7 @@ SERIES = {
     "nearly overflowing": 1e150 * np.exp(NOISE),
     "integers": np.random.default_rng(2).integers(-5, 5, 40),
     "booleans": NOISE > 0,
+    "a list of numbers of NumPy": list(NOISE),
     "float32": NOISE.astype(np.float32),
     "NaN first": gaps(NOISE, slice(0, 20)),
     "NaN in the middle": gaps(NOISE, slice(20, 40)),

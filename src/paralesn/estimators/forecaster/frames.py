@@ -53,6 +53,11 @@ def as_array(column: Any, is_local: bool = True) -> np.ndarray:
     """A column of narwhals as an array: times as datetime64[ns], of the wall clock or UTC."""
     import narwhals as nw
 
+    native = column.to_native()
+    if getattr(getattr(native, "dtype", None), "tz", None) is not None:
+        # pandas: narwhals does not know zones such as America/New_York
+        native = native if is_local else native.dt.tz_convert("UTC")
+        return np.asarray(native.dt.tz_localize(None).to_numpy()).astype("M8[ns]")
     if column.dtype == nw.Datetime or isinstance(column.dtype, nw.Datetime):
         if column.dtype.time_zone is not None:
             column = column if is_local else column.dt.convert_time_zone("UTC")
@@ -66,6 +71,9 @@ def zone_of(frame: Any, label: str) -> str | None:
     """The time zone of a column, or None."""
     import narwhals as nw
 
+    if backend_of(frame) == "pandas":
+        zone = getattr(frame[label].dtype, "tz", None)
+        return None if zone is None else str(zone)
     column = nw.from_native(frame, eager_only=True)[label]
     return getattr(column.dtype, "time_zone", None)
 

@@ -82,7 +82,6 @@ def on_grid(
         if frequency is not None:
             raise ValueError(f"frequency needs times: {who} has none")
         return Grid(count)
-    _check_order(times, who)
     if frequency is not None:
         return _averaged(times, frequency)
     if index.kind == "periods" and count > 1:
@@ -163,7 +162,7 @@ def _irregular(times: np.ndarray) -> Clock:
     return Clock("irregular", float(np.median(np.diff(numbers))))
 
 
-def _check_order(times: np.ndarray, who: str) -> None:
+def check_order(times: np.ndarray, who: str) -> None:
     """Raise for times that go back or come twice."""
     numbers = times.astype(np.int64) if times.dtype.kind == "M" else times
     late = np.flatnonzero(np.diff(numbers) <= 0)

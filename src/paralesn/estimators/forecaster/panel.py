@@ -1,5 +1,6 @@
 """One series or many, as people hold them, and forecasts in the same form."""
 
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from paralesn.estimators.forecaster.frames import (
     read_pandas_index,
     zone_of,
 )
-from paralesn.estimators.forecaster.grid import Grid, on_grid, usual_clock
+from paralesn.estimators.forecaster.grid import Grid, check_order, on_grid, usual_clock
 from paralesn.persistence import register
 from paralesn.tables.clock import Clock, clock_of, format_times
 
@@ -140,6 +141,9 @@ def _grids(
     frequency: str | None, name: str, notes: list[str], usual: Clock | None,
 ) -> list[Grid]:  # fmt: skip
     """Where the rows of every series are in time. Short series follow the clock of the others."""
+    for label, when in zip(layout.names, times, strict=True):
+        if when is not None:
+            check_order(when, _called(layout, label, name))
     if layout.kind == LONG and len(values) > 1 and usual is None and frequency is None:
         usual = usual_clock(Grid(len(t), clock_of(t)) for t in times if t is not None)
     if layout.kind == WIDE:  # one index for all
@@ -265,7 +269,10 @@ def _times(column: np.ndarray, label: str, name: str) -> tuple[np.ndarray, Index
             )
         return numbers, Index("numbers", label, is_whole=bool((numbers == np.round(numbers)).all()))
     try:
-        return np.array([np.datetime64(str(t)) for t in column], "M8[ns]"), Index("dates", label)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # NumPy's, that zones become UTC
+            times = np.array([np.datetime64(str(t)) for t in column], "M8[ns]")
+        return times, Index("dates", label)
     except ValueError as error:
         raise ValueError(
             f"{name}[{label!r}] must hold dates, numbers or ISO text, got {column[0]!r}: {error}"

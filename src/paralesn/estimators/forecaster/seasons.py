@@ -99,7 +99,14 @@ def _seasonality(y: np.ndarray, period: int) -> tuple[float, float]:
     between = max(int((counts > 0).sum()) - 1, 1)
     ratio = ((total - within) / between) / (within / free)
     explained = 1 - (within / free) / (total / (values.size - 1))
-    return explained, float(f_distribution.sf(ratio, between, free))
+    share = _independent(values - means[places])
+    return explained, float(f_distribution.sf(ratio, between * share, max(free * share, 1.0)))
+
+
+def _independent(rest: np.ndarray) -> float:
+    """Share of values that count as independent, by their correlation with the ones before."""
+    correlation = float(rest[1:] @ rest[:-1] / (rest @ rest))
+    return (1 - max(correlation, 0.0)) / (1 + max(correlation, 0.0))
 
 
 def _detrended(y: np.ndarray, period: int) -> np.ndarray:
@@ -154,11 +161,18 @@ def _candidates(y: np.ndarray) -> list[int]:
 
 
 def _most_telling(y: np.ndarray, periods: list[int]) -> list[int]:
-    """The shortest period that explains nearly as much as the best; usual ones need less."""
+    """The shortest period that explains nearly as much as the best; usual ones need less.
+
+    But not where a much shorter one explains more: three seasons of 17 steps look like one of 52.
+    """
     explained = {m: _seasonality(y, m)[0] for m in periods}
     periods = [m for m in periods if m in _USUAL or explained[m] >= _EXPLAINED]
     if not periods:
         return []
     best = max(explained[m] for m in periods)
-    usual = [m for m in periods if m in _USUAL and explained[m] >= 0.6 * best]
+    usual = [
+        m for m in periods
+        if m in _USUAL and explained[m] >= 0.6 * best
+        and not any(1.5 * p <= m and explained[p] > explained[m] for p in periods)
+    ]  # fmt: skip
     return [min(usual or [m for m in periods if explained[m] >= 0.85 * best])]

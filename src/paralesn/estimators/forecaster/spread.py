@@ -129,7 +129,7 @@ def measure(every: list[Errors], horizon: int) -> Spread:
 def _of_series(errors: Errors, horizon: int) -> tuple[np.ndarray, np.ndarray, bool]:
     """Scale by step, quantiles, and whether errors are those of logarithms."""
     f, y = errors.forecasts, errors.truth
-    is_product = errors.is_product and bool((f > 0).all() and (y[np.isfinite(y)] > 0).all())
+    is_product = _are_relative(errors)
     off = np.abs(np.log(y) - np.log(f) if is_product else y - f)
     counted = np.where(np.isfinite(off), errors.weights[:, None], 0.0)
     off = np.where(counted > 0, np.nan_to_num(off), 0.0)
@@ -142,6 +142,30 @@ def _of_series(errors: Errors, horizon: int) -> tuple[np.ndarray, np.ndarray, bo
     below = np.cumsum(weights[order])
     at = (below - 0.5 * weights[order]) / below[-1]
     return scale, np.interp(_SHARES, at, units[order]), is_product
+
+
+def _are_relative(errors: Errors) -> bool:
+    """Whether errors are those of logarithms: which of two Laplace distributions is likelier.
+
+    With mean absolute errors b of values and c of logarithms, the mean log density of values is
+    -log(2 b) - 1, and that of log-Laplace ones -log(2 c) - mean(log y) - 1.
+    """
+    f, y = errors.forecasts, errors.truth
+    seen = np.isfinite(y)
+    if not seen.any() or not ((f > 0).all() and (y[seen] > 0).all()):
+        return False
+    weights = np.broadcast_to(errors.weights[:, None], y.shape)[seen]
+    b, c, level = (
+        float(np.average(part, weights=weights))
+        for part in (
+            np.abs(y - f)[seen],
+            np.abs(np.log(y[seen]) - np.log(f[seen])),
+            np.log(y[seen]),
+        )
+    )
+    if b == 0 or c == 0:
+        return errors.is_product
+    return np.log(c) + level < np.log(b)
 
 
 def _growing(off: np.ndarray, counted: np.ndarray) -> np.ndarray:
