@@ -19,6 +19,7 @@ from paralesn.estimators.forecaster.panel import LongNames, read_panel
 from paralesn.estimators.forecaster.poles import seasonal_reservoir
 from paralesn.estimators.forecaster.seasons import check_season
 from paralesn.persistence import register
+from paralesn.readouts.ridge import Ridge
 
 _NOT_A_TARGET = (
     "X must hold inputs (time, inputs) that go with the series y, got one value for each row of a "
@@ -376,6 +377,8 @@ class ReservoirForecaster(Forecaster):
         if self.horizon is not None:
             checks.integer("horizon", self.horizon, 1)
         readout = own_readout(self.readout, defaults.shared_readout, "regression")
+        if isinstance(readout, Ridge):  # also where the series is too short for it
+            readout.check_parameters()
         make: Callable[..., Any] = seasonal_reservoir
         if self.reservoir is not None:
             own_reservoir(self.reservoir, defaults.forecasting_reservoir, True)
