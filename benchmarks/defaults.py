@@ -80,7 +80,7 @@ def forecasting(report: Report, folder: Path) -> None:
         truth = windows[1:].transpose(0, 2, 1) / scale
         start = time.perf_counter()
         model = ReservoirForecaster(horizon=horizon).fit(train)
-        predicted = model.predict(test)[:-horizon] / scale
+        predicted = model.predict(test[:-horizon]) / scale
         seconds = time.perf_counter() - start
         last = test[:-horizon, None] / scale
         error, naive = (float(((p - truth) ** 2).mean()) for p in (predicted, last))

@@ -48,7 +48,8 @@ def overview():
 
     figure, panels = plt.subplots(1, 3, figsize=(12, 2.9), layout="constrained")
     series = datasets.lorenz63(4600, seed=0)
-    loop = pe.ReservoirForecaster().fit(series[:4000]).forecast(600)
+    closed = pe.ReservoirForecaster(strategy="closed-loop")
+    loop = closed.fit(series[:4000]).forecast(600)
     t = np.arange(1, 601) / 55
     panels[0].plot(t, series[4000:, 0], color="0.6", linewidth=3, label="Lorenz system")
     panels[0].plot(t, loop[:, 0], color="tab:blue", linewidth=1.2, label="forecast")
@@ -103,6 +104,36 @@ def start():
     save(figure, "start")
 
 
+def forecast_classics():
+    """Two series of every textbook: a forecast with its interval, and anomalies."""
+    import matplotlib.pyplot as plt
+
+    import paralesn as pe
+    from paralesn import datasets
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 3.3), layout="constrained")
+    y, ahead = datasets.airline_passengers(), 36
+    years = 1949 + np.arange(144) / 12
+    model = pe.ReservoirForecaster(horizon=ahead).fit(y[:-ahead])
+    values, lower, upper = model.forecast(interval=0.9)
+    left.plot(years, y, color="0.6", linewidth=2.5, label="observed")
+    left.fill_between(years[-ahead:], lower, upper, color="tab:blue", alpha=0.25, linewidth=0,
+                      label="90 %")  # fmt: skip
+    left.plot(years[-ahead:], values, color="tab:blue", label="forecast from the end of 1957")
+    left.set(title="Airline passengers, thousands a month")
+    left.legend(frameon=False, loc="upper left")
+
+    flow, years = datasets.nile(), np.arange(1871, 1971)
+    odd, values, lower, upper = pe.ReservoirForecaster(horizon=5).fit(flow).anomalies(level=0.95)
+    right.fill_between(years[1:], lower[1:], upper[1:], color="tab:blue", alpha=0.2, linewidth=0,
+                       label="95 % around one-step forecasts")  # fmt: skip
+    right.plot(years, flow, color="0.6", linewidth=1.2)
+    right.plot(years[odd], flow[odd], "o", color="tab:red", label="anomalies")
+    right.set(title="Flow of the Nile, $10^8$ m$^3$ a year")
+    right.legend(frameon=False, loc="upper right")
+    save(figure, "forecast_classics")
+
+
 def torch_scan():
     """Times of the chunked scan beside the recursive one, from the saved table."""
     import matplotlib.pyplot as plt
@@ -138,7 +169,12 @@ def clear(path):
     image.quantize(256, method=Image.Quantize.FASTOCTREE).save(path, optimize=True)
 
 
-OTHERS = {"overview": overview, "start": start, "torch_scan": torch_scan}
+OTHERS = {
+    "forecast_classics": forecast_classics,
+    "overview": overview,
+    "start": start,
+    "torch_scan": torch_scan,
+}
 
 
 def main(arguments):

@@ -19,7 +19,7 @@ from paralesn import datasets
 lyapunov = 55  # samples in which an error grows e-fold
 train, ahead = 6000, 2000
 series = datasets.lorenz63(train + ahead, seed=0)  # (time, 3)
-model = pe.ReservoirForecaster().fit(series[:train])
+model = pe.ReservoirForecaster(strategy="closed-loop").fit(series[:train])
 forecast = model.forecast(ahead)
 
 # %%

@@ -31,21 +31,19 @@ train, test = degrees(task.train), degrees(task.test)
 print(f"{len(train)} hours to learn from, {len(test)} to test on")
 
 # %%
-# One model for all 48 steps. ``difference="inputs"`` lets the reservoir read changes, so forecasts
-# follow the level of the series, which wanders with the seasons.
+# The default model, told only how far to look ahead. It finds the day in the data by itself, and
+# weighs a bank of smoothers and a reservoir by the errors they make inside the training year.
 
-model = pe.ReservoirForecaster(
-    pe.ParalESN(units=256, rho=(0.5, 0.999), theta=(0, np.pi), mix_scale=0.01, phases="even"),
-    horizon=horizon,
-    difference="inputs",
-    standardize=True,
-).fit(train)
+model = pe.ReservoirForecaster(horizon=horizon).fit(train)
+print(f"season {model.season_}, weights {model.weights_}")
 
 # %%
-# `predict` forecasts from every hour of the test months as if it were the last one known. The first
-# hundred hours only wake the reservoir up.
+# `update` reads the months between without learning from them; `predict` then forecasts from every
+# hour of the test months as if it were the last one known.
 
-first = 100
+model.update(degrees(task.validation))
+values, lower, upper = model.forecast(interval=0.9)
+first = 23
 wanted = np.lib.stride_tricks.sliding_window_view(test[1:], horizon)[first:]  # (origins, 48)
 origins = len(wanted)
 forecasts = {
@@ -60,11 +58,10 @@ for name, error in errors.items():
     print(f"{name:11s} mean absolute error {error.mean():.2f} degrees")
 
 # %%
-# How the error grows with the distance, and one forecast with the interval that should hold nine
-# observations of ten. `update` reads new observations without learning from them.
+# How the error grows with the distance, and the forecast of the first two days with the interval
+# that should hold nine observations of ten.
 
 week = 7 * 24
-values, lower, upper = model.update(degrees(task.validation)).forecast(horizon, interval=0.9)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
 hours = np.arange(1, horizon + 1)

@@ -1,4 +1,4 @@
-"""The classifier as aeon's users meet it."""
+"""Classifier and forecaster as aeon's users meet them."""
 
 import subprocess
 import sys
@@ -8,20 +8,23 @@ import numpy as np
 import pytest
 
 import paralesn as pe
+from paralesn.estimators.forecaster import ensemble
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of aeon's own making, on import
     pytest.importorskip("aeon", reason="aeon is not installed: pip install 'paralesn[aeon]'")
-    from aeon.testing.estimator_checking import check_estimator
+    from aeon.testing.estimator_checking import parametrize_with_checks
 
-    from paralesn.aeon import ParalESNClassifier
+    from paralesn.aeon import ParalESNClassifier, ParalESNForecaster
 
 
+@parametrize_with_checks([ParalESNClassifier, ParalESNForecaster])
 @pytest.mark.filterwarnings("ignore")
-def test_aeons_own_checks():
-    results = check_estimator(ParalESNClassifier)
-    failed = {name: result for name, result in results.items() if result != "PASSED"}
-    assert not failed
+@pytest.mark.parametrize("least_rows", [ensemble.LEAST_ROWS, 4], ids=["as it is", "reservoir too"])
+def test_aeons_own_checks(check, least_rows, monkeypatch):
+    """As it is, series as short as aeon's are left to the smoothers; then the reservoir joins."""
+    monkeypatch.setattr(ensemble, "LEAST_ROWS", least_rows)
+    check()
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -33,6 +36,51 @@ def test_it_is_the_classifier_with_channels_before_time(rng):
     np.testing.assert_array_equal(theirs.predict(new.transpose(0, 2, 1)), ours.predict(new))
     ragged = [x[:, : 20 + i] for i, x in enumerate(X.transpose(0, 2, 1)[:10])]
     assert len(ParalESNClassifier(units=64).fit(ragged, y[:10]).predict(ragged)) == 10
+
+
+@pytest.fixture
+def wave(rng):
+    return 5 + np.sin(np.arange(320) * 2 * np.pi / 12) + 0.05 * rng.normal(size=320)
+
+
+def test_the_forecaster_is_ours(wave):
+    theirs = ParalESNForecaster(horizon=3)
+    ours = pe.ReservoirForecaster(horizon=3).fit(wave[:300])
+    assert "reservoir" in ours.weights_
+    assert theirs.forecast(wave[:300]) == ours.forecast()[2]
+    assert theirs.predict(wave[:300]) == ours.forecast()[2]
+    every = ParalESNForecaster().series_to_series_forecast(wave[:300], 3)
+    np.testing.assert_array_equal(every, ours.forecast())
+    direct = [pe.ReservoirForecaster(horizon=h).fit(wave[:300]).forecast()[-1] for h in (1, 2)]
+    np.testing.assert_array_equal(theirs.direct_forecast(wave[:300], 2), direct)
+
+
+def test_a_series_that_goes_on_is_followed_and_leaves_the_forecaster_as_it_was(wave):
+    model = ParalESNForecaster(horizon=2).fit(wave[:300])
+    before = model.predict(wave[:300])
+    after = pe.ReservoirForecaster(horizon=2).fit(wave[:300]).update(wave[300:]).forecast()[1]
+    assert model.predict(wave) == after
+    assert model.predict(wave[:300]) == before
+    one = pe.ReservoirForecaster(horizon=1).fit(wave[:300])
+    first = one.forecast()[0]
+    second = one.update([first]).forecast()[0]
+    iterated = ParalESNForecaster().iterative_forecast(wave[:300], 2)
+    np.testing.assert_array_equal(iterated, [first, second])
+
+
+def test_a_series_never_seen_is_forecast_by_what_was_learnt(wave, rng):
+    other = 50 + 10 * wave[7:200]
+    ours = pe.ReservoirForecaster(horizon=2).fit(wave).forecast(2, y=other)
+    assert ParalESNForecaster(horizon=2).fit(wave).predict(other) == ours[1]
+
+
+def test_missing_values_and_inputs(wave):
+    holes = wave.copy()
+    holes[[50, 51, 200]] = np.nan
+    ours = pe.ReservoirForecaster(horizon=1).fit(holes).forecast()[0]
+    assert ParalESNForecaster().fit(holes).predict(holes) == ours
+    with pytest.raises(ValueError, match="cannot handle exogenous"):
+        ParalESNForecaster().fit(wave, wave)
 
 
 @pytest.mark.slow

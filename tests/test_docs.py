@@ -220,7 +220,7 @@ def test_every_public_name_is_in_the_reference(module):
     assert documented()[module.__name__] == public
 
 
-def test_metrics_operators_and_aeon_are_in_the_reference():
+def test_metrics_operators_and_adapters_are_in_the_reference():
     names = documented()
     assert names["paralesn.datasets.metrics"] == {
         name
@@ -231,7 +231,8 @@ def test_metrics_operators_and_aeon_are_in_the_reference():
     assert names["paralesn.layers.operators"] == {
         operator.__name__ for operator in pe.operators.OPERATORS
     }
-    assert names["paralesn.aeon"] == {"ParalESNClassifier"}
+    assert names["paralesn.aeon"] == {"ParalESNClassifier", "ParalESNForecaster"}
+    assert names["paralesn.sktime"] == {"ParalESNForecaster"}
     assert names["paralesn.torch"] == {"ParalESNBlock"}
 
 

@@ -29,6 +29,7 @@ HEAVY = [
     "pandas",
     "pyarrow",
     "aeon",
+    "sktime",
     "numba",
     "typer",
     "rich",

@@ -21,10 +21,14 @@ from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.esn import ESN, ResESN
 from paralesn.reservoirs.paralesn import ParalESN
 from paralesn.reservoirs.structured import SCR, StructuredRC
+from paralesn.workflows.backtest_result import Backtest
+from paralesn.workflows.rolling_origin import backtest
+from paralesn.workflows.tuning import Tuned, tune
 
 __version__ = version("paralesn")
 
 __all__ = [
+    "Backtest",
     "DiagonalLayer",
     "DualRidge",
     "ESN",
@@ -44,10 +48,13 @@ __all__ = [
     "SCR",
     "State",
     "StructuredRC",
+    "Tuned",
     "__version__",
+    "backtest",
     "load",
     "operators",
     "register",
     "save",
     "theory",
+    "tune",
 ]

@@ -1,18 +1,26 @@
-"""The classifier for aeon: shapes (cases, channels, time), aeon's conventions and checks.
+"""Classifier and forecaster for aeon: its shapes (cases, channels, time), conventions and checks.
 
 Needs the extra ``aeon``: ``pip install 'paralesn[aeon]'``.
 """
 
+from copy import copy
 from typing import Any
 
 import numpy as np
 
 from paralesn.estimators.classifier import ReservoirClassifier
+from paralesn.estimators.forecaster.estimator import ReservoirForecaster
 from paralesn.features.filter_bank import FilterBank
 from paralesn.files import require
 
 require("aeon", "aeon", purpose="paralesn.aeon")
 from aeon.classification.base import BaseClassifier  # noqa: E402
+from aeon.forecasting.base import (  # noqa: E402
+    BaseForecaster,
+    DirectForecastingMixin,
+    IterativeForecastingMixin,
+    SeriesToSeriesForecastingMixin,
+)
 from aeon.utils.validation import check_n_jobs  # noqa: E402
 
 
@@ -86,6 +94,105 @@ class ParalESNClassifier(BaseClassifier):
     @classmethod
     def _get_test_params(cls, parameter_set: str = "default") -> dict[str, Any]:
         return {"units": 64, "thresholds": 2}
+
+
+class ParalESNForecaster(
+    DirectForecastingMixin,
+    IterativeForecastingMixin,
+    SeriesToSeriesForecastingMixin,
+    BaseForecaster,
+):
+    """Forecast by smoothers and a reservoir: `ReservoirForecaster` for aeon.
+
+    `predict(y)` forecasts the step `horizon` after y. Where y begins with the series of `fit`, the
+    model goes on over what follows; any other y is a series never seen, forecast by what was
+    learnt. `series_to_series_forecast` gives all steps of a horizon at once. NaN is a missing
+    value.
+
+    Inputs (`exog`) are not taken: `predict` gets those of the target step alone, and the model
+    needs those of every step that follows `fit`. `paralesn.ReservoirForecaster` takes them.
+
+    Parameters
+    ----------
+    horizon : int
+        The step ahead to forecast.
+    season : "auto", int or sequence of int
+        Steps of the season, or of several; 1: none.
+    reservoir, readout : as in `ReservoirForecaster`
+    n_jobs : int
+        Threads; -1 is every core. The result does not depend on it.
+
+    Attributes
+    ----------
+    model_ : ReservoirForecaster
+        The fitted model, with `weights_`, `season_` and `notes_`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from paralesn.aeon import ParalESNForecaster  # doctest: +SKIP
+    >>> y = np.sin(np.arange(200) / 5)
+    >>> ParalESNForecaster(horizon=3).forecast(y)  # doctest: +SKIP
+    >>> ParalESNForecaster().series_to_series_forecast(y, 12)  # doctest: +SKIP
+    """
+
+    _tags = {  # noqa: RUF012
+        "capability:missing_values": True,
+        "capability:multithreading": True,
+    }
+
+    def __init__(
+        self,
+        horizon: int = 1,
+        season: Any = "auto",
+        reservoir: Any = None,
+        readout: Any = None,
+        n_jobs: int = 1,
+    ) -> None:
+        self.season = season
+        self.reservoir = reservoir
+        self.readout = readout
+        self.n_jobs = n_jobs
+        super().__init__(horizon=horizon, axis=1)
+
+    def _fit(self, y: np.ndarray, exog: Any = None) -> "ParalESNForecaster":
+        self._n_jobs = check_n_jobs(self.n_jobs)
+        self.model_ = self._fitted(y[0], self.horizon)
+        self._seen = np.array(y[0])
+        return self
+
+    def _fitted(self, y: np.ndarray, horizon: int) -> ReservoirForecaster:
+        model = ReservoirForecaster(
+            self.reservoir,
+            self.readout,
+            horizon=horizon,
+            season=self.season,
+            n_jobs=check_n_jobs(self.n_jobs),
+        )
+        return model.fit(y)
+
+    def _predict(self, y: np.ndarray, exog: Any = None) -> float:
+        series, seen = y[0], len(self._seen)
+        if not np.array_equal(series[:seen], self._seen, equal_nan=True):
+            return float(self.model_.forecast(self.horizon, y=series)[-1])
+        model = self.model_
+        if len(series) > seen:
+            model = copy(model).update(series[seen:])  # which replaces what the copy learnt
+        return float(model.forecast(self.horizon)[-1])
+
+    def _series_to_series_forecast(
+        self, y: Any, prediction_horizon: int, exog: Any = None
+    ) -> np.ndarray:
+        series, _ = self._preprocess_forecasting_input(y, exog, 1, True)
+        return np.asarray(self._fitted(series[0], prediction_horizon).forecast())
+
+    @classmethod
+    def _get_test_params(cls, parameter_set: str = "default") -> list[dict[str, Any]]:
+        from paralesn.readouts.ridge import Ridge
+        from paralesn.reservoirs.paralesn import ParalESN
+
+        own = {"reservoir": ParalESN(units=10, seed=0), "readout": Ridge((0.1,))}
+        return [{}, {**own, "horizon": 3, "season": 4}]
 
 
 def _time_first(X: Any) -> Any:

@@ -78,8 +78,8 @@ class Series(NamedTuple):
 
 
 def is_collection(X: Any) -> bool:
-    """Whether X is a list (or tuple) of arrays, one per series."""
-    return isinstance(X, (list, tuple)) and any(len(getattr(s, "shape", ())) > 0 for s in X)
+    """Whether X is a list (or tuple) of arrays, one per series; numbers of NumPy are no arrays."""
+    return isinstance(X, (list, tuple)) and any(len(getattr(s, "shape", ())) for s in X)
 
 
 def numeric(X: Any, name: str = "X") -> np.ndarray:

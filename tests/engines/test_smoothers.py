@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from paralesn.engines import reference_smoothers as reference
 from paralesn.engines.cpu import smoothers as cpu
-from paralesn.engines.cpu.smoothers import Origins
-from paralesn.layers.smoothers import LEVEL, SEASON, TREND, SmootherLayer, smoother_grid
+from paralesn.layers.smoothers import LEVEL, SEASON, TREND, Origins, SmootherLayer, smoother_grid
 
 
 def series(rng, n, missing, positive):

@@ -59,7 +59,7 @@ def _show_demo(console: Console, result: "Demonstration") -> None:
     ratio = result.esn.seconds / result.paralesn.seconds
     console.print(f"ParalESN was {ratio:.1f} times faster.")
     console.print(
-        f"StateForecaster: Lorenz-63 in closed loop, good for {result.valid_time:.1f} Lyapunov "
+        f"ReservoirForecaster: Lorenz-63 in closed loop, good for {result.valid_time:.1f} Lyapunov "
         "times."
     )
     console.print(f"ReservoirClassifier: {result.accuracy:.0%} of noisy tones told apart.")

@@ -6,6 +6,7 @@ from paralesn.datasets.archives.ett import load_ett
 from paralesn.datasets.archives.imdb import load_imdb
 from paralesn.datasets.archives.mnist import load_mnist
 from paralesn.datasets.archives.ucr import load_ucr
+from paralesn.datasets.classics import airline_passengers, nile
 from paralesn.datasets.dataset import ClassificationDataset, Dataset, Split, stratified_split
 from paralesn.datasets.generated.chaotic import lorenz63, lorenz96, mackey_glass
 from paralesn.datasets.generated.listops import listops, load_listops
@@ -24,6 +25,7 @@ __all__ = [
     "FileCheck",
     "MissingFileError",
     "Split",
+    "airline_passengers",
     "available",
     "check",
     "ctxor",
@@ -43,6 +45,7 @@ __all__ = [
     "memcap",
     "metrics",
     "narma",
+    "nile",
     "pathfinder",
     "sinmem",
     "stratified_split",

@@ -1,12 +1,20 @@
 """A layer of smoothers: linear recurrences whose poles are chosen instead of drawn."""
 
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 import numpy as np
 
 from paralesn.persistence import register
 
 LEVEL, TREND, SUM, MOMENT, SEASON = range(5)  # rows of a smoother's state; seasons from SEASON on
+
+
+class Origins(NamedTuple):
+    """Steps that forecasts are made from, in order, and how much each counts."""
+
+    steps: np.ndarray  # (O,)
+    weights: np.ndarray  # (O,)
 
 
 @register

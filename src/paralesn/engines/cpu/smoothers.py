@@ -4,21 +4,12 @@ What the recurrences are is documented in `paralesn.layers.smoothers.SmootherLay
 in plain NumPy in `paralesn.engines.reference_smoothers`.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
-from paralesn.layers.smoothers import LEVEL, MOMENT, SEASON, SUM, TREND, SmootherLayer
+from paralesn.layers.smoothers import LEVEL, MOMENT, SEASON, SUM, TREND, Origins, SmootherLayer
 from paralesn.runtime.compiler import called, kernel
 
 _LARGEST = 700.0  # exponent that floats hold
-
-
-class Origins(NamedTuple):
-    """Steps that forecasts are made from, in order, and how much each counts."""
-
-    steps: np.ndarray  # (O,)
-    weights: np.ndarray  # (O,)
 
 
 def score(

@@ -68,7 +68,9 @@ def _shaped(
         )
     label = layout.index.name or "ds"
     if layout.index.kind != "none":
-        table[label] = np.concatenate([np.asarray(when) for when in times])
+        joined = np.concatenate([np.asarray(when) for when in times])
+        is_whole = layout.index.kind == "numbers" and layout.index.is_whole
+        table[label] = joined.astype(np.int64) if is_whole else joined
     table |= {
         "y": np.concatenate(seen), "yhat": np.concatenate(ahead), "lo": np.concatenate(lower),
         "hi": np.concatenate(upper), "anomaly": np.concatenate(outside),

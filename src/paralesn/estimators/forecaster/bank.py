@@ -1,18 +1,24 @@
 """The bank of smoothers: weighed by the errors of their forecasts from rolling origins."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from paralesn.engines.cpu import smoothers
-from paralesn.engines.cpu.smoothers import Origins
 from paralesn.estimators.forecaster import intermittent
 from paralesn.estimators.forecaster.rolling import evidence, future_of
-from paralesn.layers.smoothers import LEVEL, SEASON, TREND, SmootherLayer, smoother_grid
+from paralesn.layers.smoothers import LEVEL, SEASON, TREND, Origins, SmootherLayer, smoother_grid
 from paralesn.persistence import register
 
 _KEPT = 96  # smoothers with the largest weights, none below a twentieth of the largest
 _NAIVE = 45.0  # the seasonal naive counts as much as so many smoothers
+
+
+def _kernels() -> Any:
+    """The engine's functions of smoothers; it compiles kernels, and is slow to import."""
+    from paralesn.engines.cpu import smoothers
+
+    return smoothers
 
 
 @register
@@ -58,7 +64,7 @@ class FittedBank:
         """Forecast (steps,) after the series y, which ends where the bank is."""
         values = np.zeros(steps)
         if self.layer.size:
-            values += smoothers.ahead(self.layer, self.state, self.count, self.weights, steps)
+            values += _kernels().ahead(self.layer, self.state, self.count, self.weights, steps)
         for period, weight in zip(self.periods, self.naive_weights, strict=True):
             values += weight * repeat_season(y, int(period), np.array([y.size - 1]), steps)[0]
         if self.flat_weights.size:
@@ -82,7 +88,7 @@ class FittedBank:
         if self.layer.size:
             log_y = _logarithms(y) if self.layer.log.any() else y
             call = (self.layer, y, log_y, first, state, origins)
-            values += smoothers.follow(*call, self.weights, horizon)
+            values += _kernels().follow(*call, self.weights, horizon)
         at = origins + whole.size - y.size
         for period, weight in zip(self.periods, self.naive_weights, strict=True):
             values += weight * repeat_season(whole, int(period), at, horizon)
@@ -138,7 +144,7 @@ def fit_bank(y: np.ndarray, seasons: tuple[int, ...], horizon: int, origins: Ori
                 grid = smoother_grid(m, log)
                 state = start(grid, y, int(origins.steps[0]) + 1)
                 read = np.log(y) if log else y
-                errors.append(smoothers.score(grid, read, y, state, origins, h))
+                errors.append(_kernels().score(grid, read, y, state, origins, h))
                 layer = layer.and_also(grid)
     every = np.concatenate([*errors, naive_errors, flat_errors]) / max(counted.sum(), 1e-300)
     priors = np.concatenate([_prior(layer), naive_prior, np.full(flat_errors.size, 3.0)])
@@ -245,9 +251,8 @@ def _last_seen(y: np.ndarray, m: int) -> np.ndarray:
     if not np.isnan(y).any():
         return y
     padded = np.concatenate([y, np.full(-y.size % m, np.nan)]).reshape(-1, m)
-    for row in range(1, len(padded)):
-        padded[row] = np.where(np.isnan(padded[row]), padded[row - 1], padded[row])
-    filled = padded.ravel()[: y.size]
+    rows = np.where(np.isnan(padded), 0, np.arange(len(padded))[:, None])
+    filled = np.take_along_axis(padded, np.maximum.accumulate(rows, axis=0), 0).ravel()[: y.size]
     at = np.maximum.accumulate(np.where(np.isnan(filled), 0, np.arange(filled.size)))
     return np.where(np.isnan(filled[at]), y[np.isfinite(y)][0], filled[at])
 

@@ -20,7 +20,7 @@ from paralesn.estimators.forecaster.shared_readout import (
 )
 from paralesn.estimators.forecaster.spread import Errors, Spread
 from paralesn.persistence import register
-from paralesn.runtime import threads
+from paralesn.runtime.blas import single_threaded_blas
 
 LEAST_ROWS = 100  # that a readout of one series must have to learn from
 _ALONE, _TOGETHER = 4.0, 3.0  # what the bank counts beforehand, with one series and with several
@@ -224,7 +224,8 @@ def fit_ensemble(
         seasons = tuple(sorted({m for i in chosen for m in series[i].seasons}))[:4]
         fresh = reservoir_for(seasons, int(np.median(lengths)), 1 + series[0].others.shape[1])
         origins = [drafts[i].origins for i in chosen]
-        judged = fit_shared_readout(readings, horizon, log, fresh, deepcopy(readout), origins)
+        with single_threaded_blas():  # the same bits whatever the number of threads
+            judged = fit_shared_readout(readings, horizon, log, fresh, deepcopy(readout), origins)
         if judged is not None:
             members.append(judged)
             of_shared.append(np.array(chosen, int))
@@ -256,6 +257,8 @@ def _drafts(
     series: Sequence[Learning], horizon: int, judged_by: Any, n_jobs: int | None
 ) -> list[_Draft]:
     """The bank of every series, on all cores."""
+    from paralesn.runtime import threads  # loads Numba
+
     together = np.zeros(len(series), bool)
     for chosen in judged_by:
         together[chosen] = True
@@ -338,7 +341,7 @@ def _weigh(
     if not present.any() or errors[present].max() == 0:
         weights[0] = 1.0
         return weights
-    power = min(max(evidence(own.origins, y.size, horizon), 4.0), 25.0)
+    power = min(max(evidence(own.origins, y.size, horizon), 4.0), 8.0)
     least = max(errors[present].min(), 1e-9 * errors[present].max())
     weights[present] = (np.maximum(errors[present], least) / least) ** -power
     weights[0] *= (_TOGETHER if several else _ALONE) * (present.sum() - 1) / 2

@@ -19,6 +19,7 @@ from paralesn.estimators.forecaster.panel import LongNames, read_panel
 from paralesn.estimators.forecaster.poles import seasonal_reservoir
 from paralesn.estimators.forecaster.seasons import check_season
 from paralesn.persistence import register
+from paralesn.readouts.ridge import Ridge
 
 _NOT_A_TARGET = (
     "X must hold inputs (time, inputs) that go with the series y, got one value for each row of a "
@@ -354,10 +355,32 @@ class ReservoirForecaster(Forecaster):
 
     fit.__doc__ = Forecaster.fit.__doc__
 
+    @property
+    def reservoir_(self) -> Any:
+        """The reservoir that was drawn, or made for the seasons of the data."""
+        return self._reader("reservoir_").reservoir
+
+    @property
+    def readout_(self) -> Any:
+        """Its readout."""
+        return self._reader("readout_").readout
+
+    def _reader(self, name: str) -> Any:
+        """What holds reservoir and readout: the closed loop, or the first that series share."""
+        if not hasattr(self, "fitted_"):
+            raise AttributeError(f"{name} is there after fit")
+        if isinstance(self.fitted_, FittedLoop):
+            return self.fitted_.loop.fitted_
+        if not self.fitted_.ensemble.shared:
+            raise AttributeError(f"{name} is not there: the series is too short for a reservoir")
+        return self.fitted_.ensemble.shared[0]
+
     def _request(self) -> Request:
         if self.horizon is not None:
             checks.integer("horizon", self.horizon, 1)
         readout = own_readout(self.readout, defaults.shared_readout, "regression")
+        if isinstance(readout, Ridge):  # also where the series is too short for it
+            readout.check_parameters()
         make: Callable[..., Any] = seasonal_reservoir
         if self.reservoir is not None:
             own_reservoir(self.reservoir, defaults.forecasting_reservoir, True)

@@ -168,6 +168,22 @@ def in_pandas(index: Index, times: np.ndarray) -> Any:
     return dates.tz_localize("UTC").tz_convert(index.zone)
 
 
+def period_rows(times: np.ndarray, frequency: str | None) -> np.ndarray:
+    """How many periods after the first one each begins."""
+    import pandas as pd
+
+    periods = pd.PeriodIndex(times, freq=frequency)
+    return np.asarray((periods.asi8 - periods.asi8[0]) / periods.freq.n)
+
+
+def periods_from(first: np.datetime64, count: int, frequency: str | None) -> np.ndarray:
+    """Beginnings of so many periods, from the one that begins first."""
+    import pandas as pd
+
+    every = pd.period_range(pd.Period(pd.Timestamp(first), frequency), periods=count)
+    return np.asarray(every.to_timestamp().to_numpy()).astype("M8[ns]")
+
+
 def continued(index: Index, clock: Clock | None, last: Any, count: int, seen: int) -> Any:
     """The pandas index of the `count` steps after the time `last`, the `seen`-th."""
     import pandas as pd

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paralesn import checks
+from paralesn.estimators.forecaster.frames import Index, period_rows, periods_from
 from paralesn.tables.clock import Clock, clock_of, format_times
 
 _UNITS = {
@@ -71,7 +72,7 @@ class Grid(NamedTuple):
 
 
 def on_grid(
-    times: np.ndarray | None, count: int, who: str, frequency: str | None, known: str | None,
+    times: np.ndarray | None, count: int, who: str, frequency: str | None, index: Index,
     notes: list[str], usual: Clock | None = None,
 ) -> Grid:  # fmt: skip
     """The steps of a series whose rows have these times.
@@ -82,8 +83,8 @@ def on_grid(
         What the series is called in messages.
     frequency : str, optional
         Average rows over steps of this length.
-    known : str, optional
-        The frequency that pandas knows the index by: then rows are its steps.
+    index : Index
+        What times are like. Where pandas knows the frequency of dates, rows are its steps.
     usual : Clock, optional
         Of other series, or of earlier rows: taken where it fits, as few rows say little.
     """
@@ -93,13 +94,15 @@ def on_grid(
         return Grid(count)
     if frequency is not None:
         return _averaged(times, frequency)
+    if index.kind == "periods" and count > 1:
+        return _of_periods(times, who, index.frequency, notes)
     clock = usual if usual is not None and _fits(usual, times) else clock_of(times)
     if known == "B":  # fewer than ten rows look like days
         return Grid(count, Clock("workdays", 1.0), times)
     if count < 2:
         return Grid(count, clock, times)
     steps = clock.steps(times)
-    if known is not None:
+    if index.frequency is not None:
         return Grid(count, clock if (steps == 1).all() else _irregular(times), times)
     if clock.kind == "irregular" or np.isnan(steps).any():
         at = int(np.isnan(steps).argmax()) if np.isnan(steps).any() else 0
@@ -110,18 +113,43 @@ def on_grid(
     if (steps == 1).all():
         return Grid(count, clock, times)
     rows = np.concatenate([[0], np.cumsum(steps)]).astype(np.int64)
-    inserted = int(rows[-1]) + 1 - count
-    if inserted > _MOST * count:
-        notes.append(f"times of {who} have gaps of {inserted} steps ({clock}): rows are taken as "
-                     "equal steps")  # fmt: skip
+    if _has_too_many_gaps(rows, clock, who, notes):
         return Grid(count, _irregular(times), times)
-    at = int((steps != 1).argmax())
-    between = " and ".join(format_times(times[at : at + 2]))
-    notes.append(f"{inserted} steps of {who} are missing ({clock}), first between {between}: taken "
-                 "as missing values")  # fmt: skip
+    _note_gaps(times, rows, clock, who, notes)
     whole = np.concatenate([times[:1], clock.after(times[0], int(rows[-1]))])
     whole[rows] = times
     return Grid(int(rows[-1]) + 1, clock, whole, rows)
+
+
+def _of_periods(times: np.ndarray, who: str, frequency: str | None, notes: list[str]) -> Grid:
+    """Rows among all periods from the first to the last: pandas counts them, whatever they are."""
+    steps, clock = period_rows(times, frequency), clock_of(times)
+    rows = steps.astype(np.int64)
+    is_regular = (np.diff(steps) == 1).all() or (rows != steps).any()
+    if is_regular or _has_too_many_gaps(rows, clock, who, notes):
+        return Grid(times.size, clock, times)
+    whole = periods_from(times[0], int(rows[-1]) + 1, frequency)
+    clock = clock_of(whole)  # with many gaps, the times themselves do not tell
+    _note_gaps(times, rows, clock, who, notes)
+    return Grid(whole.size, clock, whole, rows)
+
+
+def _has_too_many_gaps(rows: np.ndarray, clock: Clock, who: str, notes: list[str]) -> bool:
+    inserted = int(rows[-1]) + 1 - rows.size
+    if inserted <= _MOST * rows.size:
+        return False
+    notes.append(f"times of {who} have gaps of {inserted} steps ({clock}): rows are taken as "
+                 "equal steps")  # fmt: skip
+    return True
+
+
+def _note_gaps(
+    times: np.ndarray, rows: np.ndarray, clock: Clock, who: str, notes: list[str]
+) -> None:
+    inserted, first = int(rows[-1]) + 1 - rows.size, int((np.diff(rows) != 1).argmax())
+    between = " and ".join(format_times(times[first : first + 2]))
+    notes.append(f"{inserted} steps of {who} are missing ({clock}), first between {between}: taken "
+                 "as missing values")  # fmt: skip
 
 
 def usual_clock(grids: Iterable[Grid]) -> Clock | None:

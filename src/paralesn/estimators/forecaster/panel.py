@@ -94,6 +94,7 @@ def read_panel(
     Parameters
     ----------
     y : array (time,) or (time, series), list of arrays, Series, wide frame or long frame
+        A panel, which was read and checked before, stays as it is.
     frequency : str, optional
         Average rows over steps of this length.
     least : int
@@ -102,6 +103,8 @@ def read_panel(
         Of earlier rows: how far apart they are, and whether times with a zone are taken as those
         of the clock on the wall. Default: what the times themselves suggest.
     """
+    if isinstance(y, Panel):
+        return y
     backend = backend_of(y)
     notes: list[str] = []
     if backend is None:
@@ -143,13 +146,14 @@ def _grids(
             check_order(when, _called(layout, label, name))
     if layout.kind == LONG and len(values) > 1 and usual is None and frequency is None:
         usual = usual_clock(Grid(len(t), clock_of(t)) for t in times if t is not None)
-    known = layout.index.frequency if layout.index.kind == "dates" else None
     if layout.kind == WIDE:  # one index for all
-        return [on_grid(times[0], len(values[0]), name, frequency, known, notes, usual)] * len(
-            values
-        )
+        return [
+            on_grid(times[0], len(values[0]), name, frequency, layout.index, notes, usual)
+        ] * len(values)
     return [
-        on_grid(when, len(array), _called(layout, label, name), frequency, known, notes, usual)
+        on_grid(
+            when, len(array), _called(layout, label, name), frequency, layout.index, notes, usual
+        )
         for label, array, when in zip(layout.names, values, times, strict=True)
     ]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from paralesn.engines.cpu.smoothers import Origins
+from paralesn.layers.smoothers import Origins
 
 MOST = 100  # origins of a series
 _RECENT = 2.0  # an origin at the beginning counts exp(-2) as much as one at the end

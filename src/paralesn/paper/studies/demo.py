@@ -11,9 +11,9 @@ import numpy as np
 
 from paralesn.datasets import lorenz63, mackey_glass
 from paralesn.estimators.classifier import ReservoirClassifier
+from paralesn.estimators.forecaster.estimator import ReservoirForecaster
 from paralesn.estimators.forecaster.spread import Forecast
 from paralesn.estimators.regressor import ReservoirRegressor
-from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.files import require, save_figure
 from paralesn.reservoirs.esn import ESN
 from paralesn.reservoirs.paralesn import ParalESN
@@ -94,7 +94,8 @@ def _evaluate(name: str, predict: Callable[[], np.ndarray], target: np.ndarray) 
 def _forecast(seed: int, train: int = 4000, ahead: int = 600) -> tuple[Forecast, np.ndarray, float]:
     """Ten Lyapunov times of the Lorenz attractor from the closed loop, and how long it held."""
     series = lorenz63(train + ahead, seed=seed)
-    forecast = StateForecaster().fit(series[:train]).forecast(ahead, interval=0.8)
+    model = ReservoirForecaster(strategy="closed-loop").fit(series[:train])
+    forecast = model.forecast(ahead, interval=0.8)
     truth = series[train:]
     errors = np.sqrt((((forecast.values - truth) / series.std(axis=0)) ** 2).mean(axis=1))
     wrong = np.flatnonzero(errors > 0.4)
@@ -161,7 +162,9 @@ def _draw_forecast(axes: Any, result: Demonstration) -> None:
     axes.plot(t, result.lorenz[:, 0], color="0.6", linewidth=3, label="Lorenz-63")
     axes.plot(t, result.forecast.values[:, 0], color="tab:blue", linewidth=1.2, label="forecast")
     axes.axvline(result.valid_time, color="0.3", linewidth=0.8, linestyle=":")
-    axes.set_title(f"StateForecaster: closed loop, good for {result.valid_time:.1f} Lyapunov times")
+    axes.set_title(
+        f"ReservoirForecaster: closed loop, good for {result.valid_time:.1f} Lyapunov times"
+    )
     axes.set_xlabel("Lyapunov times after the last observation")
     axes.set_ylabel("x")
     axes.margins(x=0.01, y=0.15)
