@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import paralesn as pe
+from paralesn.estimators.forecaster.frames import Index
 from paralesn.estimators.forecaster.grid import on_grid, usual_clock
 from paralesn.tables.clock import Clock
 
@@ -110,7 +111,7 @@ def test_rows_off_the_grid_make_times_irregular():
 def test_far_gaps_are_not_filled():
     times = np.array([0.0, 1, 2, 3, 4, 5, 6, 7, 8, 1000])
     notes = []
-    grid = on_grid(times, 10, "y", None, None, notes)
+    grid = on_grid(times, 10, "y", None, Index(), notes)
     assert grid.count == 10
     assert grid.clock.kind == "irregular"
     assert "gaps of 991 steps" in notes[0]
@@ -170,7 +171,7 @@ def test_a_short_series_follows_the_clock_of_the_others():
 
 def test_the_usual_clock():
     daily, odd = Clock("dates", 86400e9), Clock("irregular", 1.0)
-    grids = [on_grid(None, 5, "y", None, None, [])]
+    grids = [on_grid(None, 5, "y", None, Index(), [])]
     assert usual_clock(grids) is None
     grids = [grids[0]._replace(clock=odd, count=100), grids[0]._replace(clock=daily, count=3)]
     assert usual_clock(grids) == daily

@@ -97,7 +97,7 @@ def on_grid(
     if index.kind == "periods" and count > 1:
         return _of_periods(times, who, index.frequency, notes)
     clock = usual if usual is not None and _fits(usual, times) else clock_of(times)
-    if known == "B":  # fewer than ten rows look like days
+    if index.frequency == "B":  # fewer than ten rows look like days
         return Grid(count, Clock("workdays", 1.0), times)
     if count < 2:
         return Grid(count, clock, times)
