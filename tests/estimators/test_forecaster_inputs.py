@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import paralesn as pe
-from paralesn.estimators.forecaster import following
+from paralesn.estimators.forecaster import relearning
 from paralesn.estimators.forecaster.calendar import calendar_columns, check_calendar
 from paralesn.estimators.forecaster.regression import measure_effect
 from paralesn.tables.clock import Clock
@@ -224,7 +224,7 @@ def test_static_of_new_series_is_encoded_as_in_fit():
     ys = [k * BASE[:80] for k in (1, 2, 3, 4)]
     fitted = model(season=1).fit(ys, static=np.array(["a", "b", "a", "b"]))
     for i, kind in enumerate("ab"):  # the first category is zero, the second one
-        new, _ = following.of_new_series(fitted.fitted_, [ys[0]], None, None, np.array([kind]), H)
+        new, _ = relearning.of_new_series(fitted.fitted_, [ys[0]], None, None, np.array([kind]), H)
         expected = fitted.fitted_.ensemble.shared[0].static[i]
         np.testing.assert_allclose(new.ensemble.shared[0].static[0], expected)
     with pytest.raises(

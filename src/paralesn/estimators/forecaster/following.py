@@ -8,19 +8,12 @@ import numpy as np
 
 from paralesn.estimators.forecaster import inputs as reading
 from paralesn.estimators.forecaster.calendar import calendar_columns
-from paralesn.estimators.forecaster.ensemble import Learning, apply_ensemble, fit_ensemble
-from paralesn.estimators.forecaster.fitted import Ends, FittedForecaster, Memory
+from paralesn.estimators.forecaster.fitted import FittedForecaster, Memory
 from paralesn.estimators.forecaster.grid import Grid
 from paralesn.estimators.forecaster.inputs import Columns, Encoder, Steps, filled
 from paralesn.estimators.forecaster.learning import (
-    Request,
-    effects_of,
-    floor_of,
-    read_static,
     row_steps,
     scaled,
-    seasons_by_clock,
-    seasons_of_panel,
 )
 from paralesn.estimators.forecaster.panel import FLAT, LIST, LONG, TABLE, Panel, read_panel
 from paralesn.tables.clock import format_times
@@ -45,20 +38,21 @@ def ahead(
 def _known_ahead(fitted: FittedForecaster, X: Any, steps: int) -> list[np.ndarray]:
     """Known inputs and calendar (steps, inputs) of the steps to come, of every series."""
     wanted = [Steps(steps, fitted.times_ahead(i, steps)) for i in range(fitted.count)]
-    rows = _encoded(fitted, fitted.known, X, wanted, "X", None, complete=True)
-    return _with_calendar(fitted, rows, [s.times for s in wanted])
+    rows = encoded(fitted, fitted.known, X, wanted, "X", None, complete=True)
+    return with_calendar(fitted, rows, [s.times for s in wanted])
 
 
-def _with_calendar(
+def with_calendar(
     fitted: FittedForecaster, rows: list[np.ndarray], times: list[np.ndarray | None]
 ) -> list[np.ndarray]:
+    """Inputs of every series, and those from its times."""
     if not fitted.calendar:
         return rows
     return [np.hstack([r, calendar_columns(np.asarray(t), fitted.calendar)])
             for r, t in zip(rows, times, strict=True)]  # fmt: skip
 
 
-def _encoded(
+def encoded(
     fitted: FittedForecaster, encoder: Encoder, X: Any, wanted: list[Steps], name: str, y: Any,
     complete: bool, grids: Sequence[Grid] | None = None,
 ) -> list[np.ndarray]:  # fmt: skip
@@ -225,15 +219,15 @@ def _new_inputs(
     if more:
         counts = [grid.count + more for grid in grids]
         wanted = [Steps(n, fitted.times_ahead(i, n)) for i, n in enumerate(counts)]
-        known = _encoded(fitted, fitted.known, X, wanted, "X", named, complete=True)
+        known = encoded(fitted, fitted.known, X, wanted, "X", named, complete=True)
         times = [s.times for s in wanted]
     else:
-        known = _encoded(fitted, fitted.known, X, rows, "X", named, False, grids)
+        known = encoded(fitted, fitted.known, X, rows, "X", named, False, grids)
         times = [grid.times for grid in grids]
     named = source if past is None else None
-    others = _encoded(fitted, fitted.past, past, rows, "past", named, False, grids)
+    others = encoded(fitted, fitted.past, past, rows, "past", named, False, grids)
     others = [scaled(values, fitted.past_scaling) for values in others]
-    return _with_calendar(fitted, known, times), others
+    return with_calendar(fitted, known, times), others
 
 
 def _timed(fitted: FittedForecaster, panel: Panel) -> Panel:
@@ -296,96 +290,3 @@ def part_of(fitted: FittedForecaster, order: list[int]) -> FittedForecaster:
         ensemble=fitted.ensemble.part(order), floor=fitted.floor[order],
         seasons=tuple(fitted.seasons[i] for i in order),
     )  # fmt: skip
-
-
-def refitted(fitted: FittedForecaster, request: Request) -> FittedForecaster:
-    """Learn from everything observed again."""
-    counts, memory = fitted.ends.counts, fitted.memory
-    values = fitted.observed()
-    known, others = (memory.split(a, counts) for a in (memory.known, memory.past))
-    static = _static_rows(fitted)
-    seasons = tuple(seasons_by_clock(v, fitted.ends.clock, request.season) for v in values)
-    effects = effects_of(values, known, seasons)
-    explained = [effects.of(i, rows) for i, rows in enumerate(known)]
-    learnings = [Learning(v - e, s, o, f) for v, e, s, o, f in
-                 zip(values, explained, seasons, others, static, strict=True)]  # fmt: skip
-    ensemble = fit_ensemble(learnings, fitted.ensemble.horizon, request.reservoir_for,
-                            request.readout, request.n_jobs)  # fmt: skip
-    if effects.coefficients.shape[1]:
-        ensemble = ensemble.without_floor()
-    return replace(
-        fitted, effects=effects, ensemble=ensemble, seasons=seasons, floor=floor_of(values),
-        memory=replace(memory, explained=np.concatenate(explained)),
-    )  # fmt: skip
-
-
-def _static_rows(fitted: FittedForecaster) -> np.ndarray:
-    """What the readouts know of each series as a whole."""
-    rows = np.zeros((fitted.count, fitted.fixed_scaling.shape[1]))
-    for member, series in zip(fitted.ensemble.shared, fitted.ensemble.of_shared, strict=True):
-        rows[series] = member.static
-    return rows
-
-
-# -- series never seen -----------------------------------------------------------------------------
-
-
-def of_new_series(
-    fitted: FittedForecaster, y: Any, X: Any, past: Any, static: Any, steps: int
-) -> tuple[FittedForecaster, Any]:
-    """A forecaster of series never seen, and what is known of their steps to come."""
-    panel = read_panel(y, fitted.long_names, fitted.frequency, least=2)
-    if fitted.known.names:
-        raise ValueError("forecasts of series never seen need a model without inputs known in "
-                         "advance; calendar and past inputs work")  # fmt: skip
-    if X is not None:
-        raise ValueError("X must be None: the model was fitted without such inputs")
-    blank = replace(fitted, layout=panel.layout)
-    named = y if panel.layout.kind == LONG and past is None else None
-    rows = row_steps(panel)
-    others = _encoded(blank, fitted.past, past, rows, "past", named, False, panel.grids)
-    others = [scaled(rows, fitted.past_scaling) for rows in others]
-    known = _with_calendar(fitted, [np.zeros((grid.count, 0)) for grid in panel.grids],
-                           [grid.times for grid in panel.grids])  # fmt: skip
-    fixed = np.zeros((len(panel.values), 0))
-    if fitted.fixed.names:
-        if static is None:
-            raise ValueError(f"static must hold {', '.join(map(repr, fitted.fixed.names))} of "
-                             "every series, as in fit, got None")  # fmt: skip
-        given = (static, y, panel.layout, fitted.long_names, fitted.fixed)
-        fixed = read_static(*given)[1]
-    fixed = scaled(fixed, fitted.fixed_scaling)
-    seen = {m for s in fitted.seasons for m in s}
-    seasons = seasons_of_panel(panel, tuple(sorted(seen)) if seen else None)
-    effects = effects_of(panel.values, known, seasons)
-    explained = [effects.of(i, k) for i, k in enumerate(known)]
-    learnings = [Learning(v - e, s, o, f) for v, e, s, o, f in
-                 zip(panel.values, explained, seasons, others, fixed, strict=True)]  # fmt: skip
-    ensemble = apply_ensemble(fitted.ensemble, learnings)
-    memory = Memory.of(panel, explained, known, others)
-    if effects.coefficients.shape[1]:
-        ensemble = ensemble.without_floor()
-    floor = floor_of(panel.values)
-    new = replace(fitted, layout=panel.layout, ends=Ends.of(panel.grids), memory=memory,
-                  ensemble=ensemble, seasons=tuple(seasons), effects=effects, floor=floor,
-                  notes=tuple(panel.notes))  # fmt: skip
-    return new, None
-
-
-def weights(fitted: FittedForecaster) -> list[dict[str, float]]:
-    """What members count for every series."""
-    names = ["reservoir of logarithms" if member.log else "reservoir"
-             for member in fitted.ensemble.shared]  # fmt: skip
-    out = []
-    for row, bank in zip(fitted.ensemble.weights, fitted.ensemble.banks, strict=True):
-        own = {
-            "smoothers": bank.weights.sum() - bank.log_share,
-            "smoothers of logarithms": bank.log_share,
-            "seasonal naive": bank.naive_weights[bank.periods > 1].sum(),
-            "last value": bank.naive_weights[bank.periods == 1].sum(),
-            "intermittent demand": bank.flat_weights.sum(),
-        }
-        shares = {name: float(row[0] * share) for name, share in own.items()}
-        shares |= {name: float(w) for name, w in zip(names, row[1:], strict=True)}
-        out.append({name: round(share, 6) for name, share in shares.items() if share > 1e-9})
-    return out

@@ -7,7 +7,7 @@ import numpy as np
 
 from paralesn.estimators.forecaster import inputs as reading
 from paralesn.estimators.forecaster.calendar import calendar_columns, check_calendar
-from paralesn.estimators.forecaster.ensemble import Learning, fit_ensemble
+from paralesn.estimators.forecaster.ensemble import Learning
 from paralesn.estimators.forecaster.fitted import Ends, FittedForecaster, Memory
 from paralesn.estimators.forecaster.frames import columns_of, is_frame
 from paralesn.estimators.forecaster.inputs import Columns, Encoder, Steps, encoder_of, filled
@@ -15,6 +15,7 @@ from paralesn.estimators.forecaster.panel import LONG, Layout, LongNames, Panel
 from paralesn.estimators.forecaster.regression import Effects, measure_effect
 from paralesn.estimators.forecaster.seasons import seasons_of
 from paralesn.estimators.forecaster.spread import LITTLE_EVIDENCE
+from paralesn.estimators.forecaster.weighing import fit_ensemble
 from paralesn.tables.clock import Clock
 
 

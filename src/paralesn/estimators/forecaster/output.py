@@ -7,7 +7,8 @@ import numpy as np
 
 from paralesn import checks
 from paralesn.estimators.forecaster.grid import Grid
-from paralesn.estimators.forecaster.panel import FLAT, LIST, TABLE, Layout, shaped_like
+from paralesn.estimators.forecaster.panel import FLAT, LIST, TABLE, Layout
+from paralesn.estimators.forecaster.shapes import shaped_like
 from paralesn.estimators.forecaster.spread import Forecast
 
 Bounds = Any  # function of a level: lower and upper (S, steps)

@@ -1,0 +1,250 @@
+"""What forecasters have in common: fit, update, forecast, predict, anomalies, plot."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from paralesn import checks
+from paralesn.estimators.forecaster import anomalies, closed_loop, following, pictures, relearning
+from paralesn.estimators.forecaster.fitted import FittedForecaster, FittedLoop
+from paralesn.estimators.forecaster.learning import Request, fit_panel
+from paralesn.estimators.forecaster.output import assemble
+from paralesn.estimators.forecaster.panel import LongNames, read_panel
+from paralesn.estimators.forecaster.weighing import member_weights
+
+_NOT_A_TARGET = (
+    "X must hold inputs (time, inputs) that go with the series y, got one value for each row of a "
+    "table y. Was it called as fit(X, y), as scikit-learn's searches do? A forecaster takes "
+    "fit(y, X): use paralesn.backtest and paralesn.tune, or give X as (time, 1)"
+)
+
+
+class Forecaster(BaseEstimator):
+    """What forecasters with members weighed by rolling origins have in common."""
+
+    fitted_: FittedForecaster | FittedLoop
+
+    # -- learning --------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        y: Any,
+        X: Any = None,
+        *,
+        past: Any = None,
+        static: Any = None,
+        id: str = "unique_id",
+        time: str = "ds",
+        target: str = "y",
+    ) -> Self:
+        """Fit to one series or to many.
+
+        Parameters
+        ----------
+        y : array, list of arrays, Series or frame
+            One series (time,); a table (time, series) whose columns share one clock; a list of
+            series of any lengths; a Series or frame of pandas, polars or pyarrow, wide (a column
+            for each series) or long (a row for each series and time). NaN is a missing value, and
+            so is a time that is skipped.
+        X : array (time, inputs), list of arrays, frame or names of columns of a long y, optional
+            Inputs that are known in advance, such as prices, plans or holidays.
+        past : as X, optional
+            Inputs that are known only up to now, such as measurements.
+        static : array (series, columns), frame or names of columns of a long y, optional
+            What is known of each series as a whole. Text is taken as categories, here and in X.
+        id, time, target : str
+            Columns of a long frame.
+        """
+        names = LongNames(id, time, target)
+        if getattr(X, "ndim", 0) == 1 and np.ndim(y) == 2 and not hasattr(y, "columns"):
+            raise ValueError(_NOT_A_TARGET)
+        panel = read_panel(y, names, self._frequency(), least=2)
+        self.fitted_ = fit_panel(panel, y, X, past, static, names, self._request())
+        return self
+
+    def _frequency(self) -> str | None:
+        return getattr(self, "frequency", None)
+
+    def _request(self) -> Request:
+        raise NotImplementedError
+
+    def update(self, y: Any, X: Any = None, *, past: Any = None, refit: bool = False) -> Self:
+        """Continue from new observations, which follow those seen so far.
+
+        Parameters
+        ----------
+        y, X, past : as in `fit`, the new rows only
+            Times, where there are any, must follow the last ones: what was seen already and gaps
+            are refused. Series of a long frame may be left out.
+        refit : bool
+            Learn from everything again. Otherwise members move on and weights, readout and
+            intervals stay.
+        """
+        check_is_fitted(self, "fitted_")
+        checks.flag("refit", refit)
+        fitted = self.fitted_
+        if isinstance(fitted, FittedLoop):
+            self.fitted_ = closed_loop.update(fitted, y, X, refit)
+            return self
+        after = following.advance(fitted, y, X, past)
+        self.fitted_ = relearning.refitted(after, self._request()) if refit else after
+        return self
+
+    # -- forecasting -----------------------------------------------------------------------------
+
+    def forecast(
+        self,
+        steps: Any = None,
+        X: Any = None,
+        interval: Any = None,
+        *,
+        quantiles: Any = None,
+        y: Any = None,
+        past: Any = None,
+        static: Any = None,
+    ) -> Any:
+        """Forecast the steps after the observations so far, or after series never seen.
+
+        Parameters
+        ----------
+        steps : int, optional
+            Default: the horizon. A series or frame in its place is taken as `y`.
+        X : as in `fit`
+            Inputs of the steps to come, where the model was fitted with inputs known in advance.
+        interval : float or sequence of floats, optional
+            Share of values, such as 0.9, that the interval at each step should hold.
+        quantiles : float or sequence of floats, optional
+            Quantiles to forecast instead of intervals, such as 0.1.
+        y, past, static : as in `fit`, optional
+            Series never seen: they are forecast by what was learnt from the others and by smoothers
+            of their own. With inputs known in advance, X holds the rows of y and those to come.
+
+        Returns
+        -------
+        forecast : as the series came
+            An array (steps,) or (steps, series), a list, a Series or a frame; a long frame for long
+            frames. With `interval`, arrays come as a `Forecast` with values, lower and upper;
+            frames have the columns ``yhat``, ``yhat-lo-90``, ``yhat-hi-90``.
+        """
+        check_is_fitted(self, "fitted_")
+        if steps is not None and (np.ndim(steps) or hasattr(steps, "columns")):
+            steps, y = None, steps
+        fitted = self.fitted_
+        if isinstance(fitted, FittedLoop):
+            if y is not None:
+                raise ValueError("y must be None with strategy='closed-loop': fit a model to it")
+            return closed_loop.forecast(fitted, steps, X, interval, quantiles)
+        steps = fitted.ensemble.horizon if steps is None else checks.integer("steps", steps, 1)
+        if y is not None:
+            fitted, X = relearning.of_new_series(fitted, y, X, past, static, steps)
+        values, bounds = following.ahead(fitted, X, steps)
+        grids = fitted.ends.grids()
+        return assemble(fitted.layout, grids, values, bounds, interval, quantiles)
+
+    def predict(self, y: Any, X: Any = None, *, past: Any = None) -> Any:
+        """Forecasts from every step of new observations, as if each were the last one known.
+
+        Parameters
+        ----------
+        y, past : as in `update`: observations that follow those seen so far, which stay as they are
+        X : as in `fit`
+            Inputs of these steps and of a horizon more, where there are inputs known in advance.
+
+        Returns
+        -------
+        values : array (time, horizon) or (time, horizon, series), a list of arrays for a list
+        """
+        check_is_fitted(self, "fitted_")
+        if isinstance(self.fitted_, FittedLoop):
+            return self.fitted_.loop.predict(y, X, follow=True)
+        return following.from_every_step(self.fitted_, y, X, past)
+
+    def anomalies(
+        self, y: Any = None, X: Any = None, *, past: Any = None, level: float = 0.99
+    ) -> Any:
+        """Observations that one-step forecasts did not expect.
+
+        Parameters
+        ----------
+        y, X, past : as in `update`, optional
+            New observations, which are not remembered: call `update` to go on. Default: those the
+            model was fitted to.
+        level : float
+            Share of observations that the interval around each one-step forecast should hold.
+
+        Returns
+        -------
+        result : Anomalies, or a frame with columns ``y``, ``yhat``, ``lo``, ``hi``, ``anomaly``
+        """
+        check_is_fitted(self, "fitted_")
+        if isinstance(self.fitted_, FittedLoop):
+            raise ValueError("anomalies need strategy='auto'")
+        level = checks.number("level", level, 0, 1, open_left=True, open_right=True)
+        return anomalies.find(self.fitted_, y, X, past, level)
+
+    def plot(
+        self, steps: int | None = None, X: Any = None, *, interval: float = 0.9, series: Any = None,
+        history: int | None = None, ax: Any = None,
+    ) -> Any:  # fmt: skip
+        """Draw the end of a series, its forecast and the interval; needs matplotlib.
+
+        Parameters
+        ----------
+        steps, X, interval : as in `forecast`
+        series : name of a series, optional
+            Default: the first.
+        history : int, optional
+            Steps of the past to show. Default: five horizons.
+        ax : axes of matplotlib, optional
+
+        Returns
+        -------
+        ax : axes of matplotlib
+        """
+        check_is_fitted(self, "fitted_")
+        return pictures.plot(self, steps, X, interval, series, history, ax)
+
+    # -- what was learnt -------------------------------------------------------------------------
+
+    @property
+    def horizon_(self) -> int:
+        """Steps that members were weighed by."""
+        fitted = self.fitted_
+        return fitted.loop.horizon_ if isinstance(fitted, FittedLoop) else fitted.ensemble.horizon
+
+    @property
+    def season_(self) -> Any:
+        """Seasons considered, in steps: a tuple, or a list of tuples for several series."""
+        fitted = self._members_only("season_")
+        return fitted.seasons[0] if fitted.count == 1 else list(fitted.seasons)
+
+    @property
+    def weights_(self) -> Any:
+        """What each member counts: a dict, or a list of dicts for several series."""
+        fitted = self._members_only("weights_")
+        every = member_weights(fitted.ensemble)
+        return every[0] if fitted.count == 1 else every
+
+    @property
+    def notes_(self) -> list[str]:
+        """What to know about the data and the fit."""
+        return list(self.fitted_.notes)
+
+    @property
+    def names_(self) -> list[Any]:
+        """Names of the series."""
+        return list(self.fitted_.layout.names)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of series."""
+        if not hasattr(self, "fitted_"):
+            raise AttributeError("n_features_in_ is there after fit")
+        return len(self.fitted_.layout.names)
+
+    def _members_only(self, name: str) -> FittedForecaster:
+        if isinstance(self.fitted_, FittedLoop):
+            raise AttributeError(f"{name} is there with strategy='auto' only")
+        return self.fitted_
