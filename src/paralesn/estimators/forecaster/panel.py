@@ -1,8 +1,6 @@
 """One series or many, as people hold them."""
 
-import warnings
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -19,6 +17,7 @@ from paralesn.estimators.forecaster.frames import (
     zone_of,
 )
 from paralesn.estimators.forecaster.grid import Grid, check_order, on_grid, usual_clock
+from paralesn.estimators.forecaster.values import is_number, numbers, times_of
 from paralesn.persistence import register
 from paralesn.tables.clock import Clock, clock_of
 
@@ -163,31 +162,20 @@ def _counted(notes: list[str]) -> list[str]:
     return [*notes[:4], f"and {len(notes) - 4} more notes of this kind"]
 
 
-def _numbers(data: Any, name: str) -> np.ndarray:
-    """An array of floats; None and masked values become NaN."""
-    if isinstance(data, np.ma.MaskedArray):
-        data = np.ma.filled(data.astype(float), np.nan)
-    with suppress(TypeError, ValueError, OverflowError):
-        array = np.asarray(data)
-        array = array.astype(float) if array.dtype == object else array
-        return series.numeric(array, name).astype(float)
-    return series.numeric(data, name).astype(float)  # says what is wrong
-
-
 def _read_arrays(y: Any, name: str) -> tuple[Layout, list[np.ndarray]]:
     if hasattr(y, "dask"):
         raise TypeError(f"{name} must be in memory, got a dask array: call compute() on it first")
     if series.is_collection(y) or (
         isinstance(y, (list, tuple)) and len(y) and all(backend_of(x) for x in y)
     ):
-        arrays = [_numbers(x, f"{name}[{i}]") for i, x in enumerate(y)]
+        arrays = [numbers(x, f"{name}[{i}]") for i, x in enumerate(y)]
         for i, array in enumerate(arrays):
             if array.ndim == 2 and array.shape[1] == 1:
                 arrays[i] = array[:, 0]
             elif array.ndim != 1:
                 raise ValueError(f"{name}[{i}] must be one series (time,), got shape {array.shape}")
         return Layout(LIST, list(range(len(arrays)))), arrays
-    array = _numbers(y, name)
+    array = numbers(y, name)
     if array.ndim == 0 or array.ndim > 2 or 0 in array.shape:
         raise ValueError(
             f"{name} must be (time,), (time, series) or a list of series, and not empty, got shape "
@@ -204,18 +192,11 @@ def _read_column(
     if backend != "pandas":
         label = getattr(y, "name", None)
         array = y.to_numpy() if backend == "polars" else y.to_numpy(zero_copy_only=False)
-        return Layout(COLUMN, [label or "y"], backend), [_numbers(array, name)], [None]
+        return Layout(COLUMN, [label or "y"], backend), [numbers(array, name)], [None]
     times, index = read_pandas_index(y.index, name, is_local)
     label = "y" if y.name is None else str(y.name)
-    array = y.to_numpy(dtype=float, na_value=np.nan) if _is_number(y) else y.to_numpy()
-    return Layout(COLUMN, [label], backend, index=index), [_numbers(array, name)], [times]
-
-
-def _is_number(column: Any) -> bool:
-    """Whether a column of pandas holds numbers, perhaps with missing ones."""
-    import pandas as pd
-
-    return bool(pd.api.types.is_numeric_dtype(column.dtype))
+    array = y.to_numpy(dtype=float, na_value=np.nan) if is_number(y) else y.to_numpy()
+    return Layout(COLUMN, [label], backend, index=index), [numbers(array, name)], [times]
 
 
 def _read_frame(
@@ -229,7 +210,7 @@ def _read_frame(
         columns, local = columns_of(y, name, False), False
     index, times = Index(), None
     if names.time in columns:
-        times, index = _times(columns[names.time], names.time, name)
+        times, index = times_of(columns[names.time], names.time, name)
         index = replace(index, zone=zone, is_local=local)
     if names.target in columns and (names.time in columns or names.id in columns):
         return _read_long(columns, times, index, backend, names, name, notes)
@@ -244,7 +225,7 @@ def _read_frame(
             f"{names.time!r} and {names.target!r} (give id=, time= and target= for other names), "
             f"got {', '.join(map(repr, text)) or 'no columns'}"
         )
-    values = [_numbers(column, f"{name}[{label!r}]") for label, column in columns.items()]
+    values = [numbers(column, f"{name}[{label!r}]") for label, column in columns.items()]
     labels: list[Any] = list(columns)
     if backend == "pandas":  # numbers stay numbers
         own = {str(c): c for c in y.columns if isinstance(c, int | np.integer)}
@@ -252,36 +233,11 @@ def _read_frame(
     return Layout(WIDE, labels, backend, index=index), values, [times] * len(values)
 
 
-def _times(column: np.ndarray, label: str, name: str) -> tuple[np.ndarray, Index]:
-    """Times of a column: dates, numbers, or text that is ISO."""
-    if column.dtype.kind == "M":
-        if np.isnat(column).any():
-            raise ValueError(f"{name}[{label!r}] must hold times, got none in row "
-                             f"{int(np.isnat(column).argmax())}")  # fmt: skip
-        return column, Index("dates", label)
-    if column.dtype.kind in "biuf":
-        numbers = column.astype(float)
-        if not np.isfinite(numbers).all():
-            raise ValueError(
-                f"{name}[{label!r}] must hold times, got {numbers[~np.isfinite(numbers)][0]}"
-            )
-        return numbers, Index("numbers", label, is_whole=bool((numbers == np.round(numbers)).all()))
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # NumPy's, that zones become UTC
-            times = np.array([np.datetime64(str(t)) for t in column], "M8[ns]")
-        return times, Index("dates", label)
-    except ValueError as error:
-        raise ValueError(
-            f"{name}[{label!r}] must hold dates, numbers or ISO text, got {column[0]!r}: {error}"
-        ) from None
-
-
 def _read_long(
     columns: dict[str, np.ndarray], times: np.ndarray | None, index: Index, backend: str,
     names: LongNames, name: str, notes: list[str],
 ) -> tuple[Layout, list[np.ndarray], list[np.ndarray | None]]:  # fmt: skip
-    target = _numbers(columns[names.target], f"{name}[{names.target!r}]")
+    target = numbers(columns[names.target], f"{name}[{names.target!r}]")
     if not target.size:
         raise ValueError(f"{name} must not be empty, got a long frame without rows")
     ids = columns.get(names.id, np.zeros(len(target), int)).tolist()

@@ -1,0 +1,53 @@
+"""Numbers and times of single columns, as people hold them."""
+
+import warnings
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from paralesn import series
+from paralesn.estimators.forecaster.frames import Index
+
+
+def numbers(data: Any, name: str) -> np.ndarray:
+    """An array of floats; None and masked values become NaN."""
+    if isinstance(data, np.ma.MaskedArray):
+        data = np.ma.filled(data.astype(float), np.nan)
+    with suppress(TypeError, ValueError, OverflowError):
+        array = np.asarray(data)
+        array = array.astype(float) if array.dtype == object else array
+        return series.numeric(array, name).astype(float)
+    return series.numeric(data, name).astype(float)  # says what is wrong
+
+
+def is_number(column: Any) -> bool:
+    """Whether a column of pandas holds numbers, perhaps with missing ones."""
+    import pandas as pd
+
+    return bool(pd.api.types.is_numeric_dtype(column.dtype))
+
+
+def times_of(column: np.ndarray, label: str, name: str) -> tuple[np.ndarray, Index]:
+    """Times of a column: dates, numbers, or text that is ISO."""
+    if column.dtype.kind == "M":
+        if np.isnat(column).any():
+            raise ValueError(f"{name}[{label!r}] must hold times, got none in row "
+                             f"{int(np.isnat(column).argmax())}")  # fmt: skip
+        return column, Index("dates", label)
+    if column.dtype.kind in "biuf":
+        numbers = column.astype(float)
+        if not np.isfinite(numbers).all():
+            raise ValueError(
+                f"{name}[{label!r}] must hold times, got {numbers[~np.isfinite(numbers)][0]}"
+            )
+        return numbers, Index("numbers", label, is_whole=bool((numbers == np.round(numbers)).all()))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # NumPy's, that zones become UTC
+            times = np.array([np.datetime64(str(t)) for t in column], "M8[ns]")
+        return times, Index("dates", label)
+    except ValueError as error:
+        raise ValueError(
+            f"{name}[{label!r}] must hold dates, numbers or ISO text, got {column[0]!r}: {error}"
+        ) from None
