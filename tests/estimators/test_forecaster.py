@@ -287,3 +287,13 @@ def test_series_that_are_none(y, words):
     for kind in (pe.SmootherBank, pe.ReservoirForecaster):
         with pytest.raises(ValueError, match=words):
             kind().fit(y)
+
+
+def test_an_update_from_another_world_stays_finite():
+    """Changes a googol times the usual one: forecasts are absurd, but numbers."""
+    model = forecaster(season=1).fit(1e-12 * SINES[:400])
+    assert reservoir_share(model) > 0.5
+    model.update(np.array([1e150, -1e150, 1e150]))
+    assert np.isfinite(model.forecast(50)).all()
+    huge = forecaster(season=12).fit(1e150 * T[:400])
+    assert np.isfinite(huge.forecast(50)).all()

@@ -1,7 +1,7 @@
 """Changes of series, read by a reservoir block by block."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -94,9 +94,7 @@ class StateBlocks:
     def _inputs(self, i: int) -> np.ndarray:
         reading = self.readings[i]
         first = reading.values[:1] if self.before is None else self.before[i : i + 1]
-        with np.errstate(over="ignore"):
-            changes = np.diff(reading.values, prepend=first) / self.scale[i]
-        changes = np.clip(changes, -_LARGEST, _LARGEST)
+        changes = in_units(np.diff(reading.values, prepend=first), self.scale[i])
         return np.ascontiguousarray(np.column_stack([changes, reading.others]))
 
 
@@ -105,3 +103,9 @@ def scales(readings: Sequence[Reading]) -> np.ndarray:
     scale = np.array([np.abs(np.diff(r.values)).mean() if len(r.values) > 1 else 0.0
                       for r in readings])  # fmt: skip
     return np.where(scale > 0, scale, 1.0)
+
+
+def in_units(changes: np.ndarray, scale: Any) -> np.ndarray:
+    """Changes in units of the usual one, none so large that a state could overflow."""
+    with np.errstate(over="ignore"):
+        return np.clip(changes / scale, -_LARGEST, _LARGEST)

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paralesn.estimators.components import check_readout, check_reservoir
-from paralesn.estimators.forecaster.changes import Reading, StateBlocks, scales
+from paralesn.estimators.forecaster.changes import Reading, StateBlocks, in_units, scales
 from paralesn.layers.state import State
 from paralesn.persistence import register
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.base import Reservoir
 from paralesn.series import Series
 
+_LARGEST = 1e300  # forecast, by an unstable one
 HELD_OUT = 0.25  # share of each series, at its end, that the member is judged on
 _ROWS = 100_000  # learnt from, about
 _BLOCK = 4096  # rows that are learnt from together
@@ -69,7 +70,8 @@ class SharedReadout:
             pieces.append(ahead)
             if len(pieces) * self.horizon >= steps:
                 break
-            changes = np.diff(ahead, axis=1, prepend=newest[:, None]) / self.scale[:, None]
+            changes = np.diff(ahead, axis=1, prepend=newest[:, None])
+            changes = in_units(changes, self.scale[:, None])
             inputs = np.zeros((*changes.shape, self.reservoir.n_features_in_))
             inputs[..., 0] = changes
             lengths = np.full(len(changes), self.horizon)
@@ -85,7 +87,9 @@ class SharedReadout:
         """Forecasts (n, horizon) from states (n, units) and the newest values (n,)."""
         columns = np.hstack([z, np.broadcast_to(static, (len(z), static.shape[-1]))])
         ahead = np.asarray(self.readout.predict(columns)).reshape(len(z), self.horizon)
-        return ahead * np.reshape(scale, (-1, 1)) + np.reshape(newest, (-1, 1))
+        with np.errstate(over="ignore"):
+            ahead = ahead * np.reshape(scale, (-1, 1)) + np.reshape(newest, (-1, 1))
+        return np.clip(ahead, -_LARGEST, _LARGEST)
 
     def follow(
         self, readings: Sequence[Reading], origins: Sequence[np.ndarray], go_on: bool
