@@ -93,7 +93,7 @@ def _encoded(
 
 def _new_rows(fitted: FittedForecaster, y: Any) -> tuple[Panel, list[int]]:
     """New observations in the order of the series, checked to follow; and which series they are."""
-    panel = read_panel(y, fitted.long_names, fitted.frequency)
+    panel = read_panel(y, fitted.long_names, fitted.frequency, least=0)  # none but missing is fine
     layout = fitted.layout
     same = panel.layout.kind == layout.kind
     arrays = {panel.layout.kind, layout.kind} <= {FLAT, TABLE, "column", "wide"}
