@@ -59,8 +59,11 @@ class Ends:
 
     def times_ahead(self, i: int, count: int) -> np.ndarray | None:
         """Times of the next steps of series i."""
-        grid = self.grids()[i]
-        return None if grid.clock is None else grid.clock.after(grid.last, count)
+        clock = self.clock
+        if clock is None:
+            return None
+        last = self.last[i].astype("M8[ns]") if self.is_date else float(self.last[i])
+        return clock.after(last, count)
 
 
 @register
