@@ -21,10 +21,13 @@ from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.esn import ESN, ResESN
 from paralesn.reservoirs.paralesn import ParalESN
 from paralesn.reservoirs.structured import SCR, StructuredRC
+from paralesn.workflows.backtest_result import Backtest
+from paralesn.workflows.rolling_origin import backtest
 
 __version__ = version("paralesn")
 
 __all__ = [
+    "Backtest",
     "DiagonalLayer",
     "DualRidge",
     "ESN",
@@ -45,6 +48,7 @@ __all__ = [
     "State",
     "StructuredRC",
     "__version__",
+    "backtest",
     "load",
     "operators",
     "register",

@@ -28,6 +28,18 @@ class Steps(NamedTuple):
     times: np.ndarray | None
 
 
+@dataclass(frozen=True)
+class PanelInputs:
+    """Inputs that were read before: the columns of every series, a row for each of its steps."""
+
+    columns: list[Columns]
+
+    def between(self, first: np.ndarray, last: np.ndarray) -> "PanelInputs":
+        """The steps first .. last - 1 (S,) of every series."""
+        spans = zip(self.columns, first, last, strict=True)
+        return PanelInputs([{n: column[a:b] for n, column in own.items()} for own, a, b in spans])
+
+
 @register
 @dataclass(frozen=True)
 class Encoder:
@@ -130,10 +142,16 @@ def read_columns(
 
     Parameters
     ----------
-    X : array (time, inputs), list of them, frame, long frame, or names of columns of y
+    X : array (time, inputs), list of them, frame, long frame, names of columns of y, or PanelInputs
     y : what the series came as, for names of its columns
     steps : for every series the steps that inputs are wanted for
     """
+    if isinstance(X, PanelInputs):
+        for own, wanted_of in zip(X.columns, steps, strict=True):
+            rows = len(next(iter(own.values())))
+            if rows != wanted_of.count:
+                raise ValueError(f"{name} must have {wanted_of.count} time steps here, got {rows}")
+        return X.columns
     if isinstance(X, str) or (
         isinstance(X, (list, tuple)) and X and all(isinstance(x, str) for x in X)
     ):

@@ -99,12 +99,7 @@ def _read_inputs(
     """Inputs of every series as numbers, on its grid, with missing values filled."""
     if X is None:
         return Encoder([], {}), [np.zeros((len(v), 0)) for v in panel.values]
-    steps = []
-    for grid in panel.grids:
-        rows = grid.count if grid.rows is None else grid.rows.size
-        times = grid.times if grid.rows is None or grid.times is None else grid.times[grid.rows]
-        steps.append(Steps(rows, times))
-    columns: list[Columns] = reading.read_columns(X, y, panel.layout, steps, names, name)
+    columns: list[Columns] = reading.read_columns(X, y, panel.layout, row_steps(panel), names, name)
     encoder = encoder_of(columns, name)
     rows_of_each, missing = [], 0
     for i, (own, grid) in enumerate(zip(columns, panel.grids, strict=True)):
@@ -117,6 +112,16 @@ def _read_inputs(
     if missing:
         notes.append(f"{missing} values of {name} are missing: interpolated")
     return encoder, rows_of_each
+
+
+def row_steps(panel: Panel) -> list[Steps]:
+    """How many rows every series came with, and when they are."""
+    steps = []
+    for grid in panel.grids:
+        rows = grid.count if grid.rows is None else grid.rows.size
+        times = grid.times if grid.rows is None or grid.times is None else grid.times[grid.rows]
+        steps.append(Steps(rows, times))
+    return steps
 
 
 def read_static(

@@ -89,9 +89,12 @@ def read_panel(
     Parameters
     ----------
     y : array (time,) or (time, series), list of arrays, Series, wide frame or long frame
+        A panel, which was read and checked before, stays as it is.
     frequency : str, optional
         Average rows over steps of this length.
     """
+    if isinstance(y, Panel):
+        return y
     backend = backend_of(y)
     notes: list[str] = []
     if backend is None:
