@@ -23,6 +23,7 @@ from paralesn.reservoirs.paralesn import ParalESN
 from paralesn.reservoirs.structured import SCR, StructuredRC
 from paralesn.workflows.backtest_result import Backtest
 from paralesn.workflows.rolling_origin import backtest
+from paralesn.workflows.tuning import Tuned, tune
 
 __version__ = version("paralesn")
 
@@ -47,6 +48,7 @@ __all__ = [
     "SCR",
     "State",
     "StructuredRC",
+    "Tuned",
     "__version__",
     "backtest",
     "load",
@@ -54,4 +56,5 @@ __all__ = [
     "register",
     "save",
     "theory",
+    "tune",
 ]

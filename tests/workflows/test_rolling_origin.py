@@ -321,3 +321,26 @@ def test_progress_is_told():
         progress=lambda *a: told.append(a),
     )
     assert [share for _, share in told] == [0, 0.25, 0.5, 0.75]
+
+
+def test_what_follows_an_origin_does_not_change_its_forecast(rng):
+    y, past = seasonal(200), rng.normal(size=(200, 1))
+    y[[150, 151, 170]] = np.nan
+    other, other_past = y.copy(), past.copy()
+    other[171:], other_past[171:] = 1e3, -1e3
+    model = pe.ReservoirForecaster(horizon=5)
+    for refit in (False, True):
+        options = {"origins": [152, 171], "refit": refit}
+        first = pe.backtest(model, y, past=past, **options)
+        second = pe.backtest(model, other, past=other_past, **options)
+        for name in first.methods:
+            np.testing.assert_array_equal(first.paths[name].values, second.paths[name].values)
+
+
+def test_forecasts_that_are_not_finite_are_named():
+    class Broken(Constant):
+        def forecast(self, steps):
+            return np.full(steps, np.nan)
+
+    with pytest.raises(ValueError, match="model must forecast finite numbers, got nan 1 steps"):
+        pe.backtest(Broken(), seasonal(50), horizon=3, refit=True)

@@ -88,7 +88,7 @@ class Backtest:
         """One number to compare methods by: mean MASE over series, MAE where no series has one."""
         errors = self.errors[self._method(method)]
         by_series = errors["mase" if np.isfinite(self.scale).any() else "mae"]
-        seen = by_series[np.isfinite(by_series)]
+        seen = by_series[~np.isnan(by_series)]
         return float(seen.mean()) if seen.size else float("nan")
 
     def best(self) -> str:

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from paralesn import checks
 from paralesn.estimators.forecaster.estimator import SmootherBank
 from paralesn.estimators.forecaster.learning import default_horizon, seasons_of_panel
-from paralesn.estimators.forecaster.panel import LongNames
+from paralesn.estimators.forecaster.panel import LongNames, Panel
 from paralesn.estimators.forecaster.parts import Material, read_material
 from paralesn.estimators.forecaster.seasons import check_season
 from paralesn.workflows.backtest_result import Backtest
@@ -116,7 +116,7 @@ def backtest_material(
     at = check_origins(origins, horizon, material)
     before = material.part(np.zeros_like(at[0]), at[0]).panel
     given = check_season(getattr(model, "season", "auto"))
-    season = np.array([s[0] if s else 1 for s in seasons_of_panel(before, given)], np.int64)
+    season, scale = seasonal_units(before, given)
     if (season == 1).all():
         others = [name for name in others if name != SEASONAL]
     if isinstance(model, SmootherBank):
@@ -131,14 +131,19 @@ def backtest_material(
             paths[name] = run.lead(bank, Material(material.panel, None, None, None), name)
         else:
             paths[name] = _naive(name, material, at, horizon, season)
-    scale = np.array([seasonal_scale(v, m) for v, m in zip(before.values, season.tolist(),
-                                                           strict=True)])  # fmt: skip
     times = [grid.times for grid in material.panel.grids]
     return Backtest(
         list(material.panel.layout.names), material.panel.values, at, horizon, season, scale, paths,
         interval, refit, (*material.panel.notes, *run.notes),
         None if any(t is None for t in times) else [np.asarray(t) for t in times],
     )  # fmt: skip
+
+
+def seasonal_units(before: Panel, given: tuple[int, ...] | None) -> tuple[np.ndarray, np.ndarray]:
+    """Season and mean absolute change over it (S,), of what precedes the first origin."""
+    season = [s[0] if s else 1 for s in seasons_of_panel(before, given)]
+    scale = [seasonal_scale(v, m) for v, m in zip(before.values, season, strict=True)]
+    return np.array(season, np.int64), np.array(scale)
 
 
 def check_horizon(model: Any, horizon: Any, material: Material) -> int:
@@ -238,6 +243,10 @@ class _Run:
             if found.values.shape != truth.shape:
                 raise ValueError(f"model must forecast {truth.shape[1]} steps of {truth.shape[0]} "
                                  f"series, got shape {found.values.shape[::-1]}")  # fmt: skip
+            if not np.isfinite(found.values).all():
+                i, step = np.argwhere(~np.isfinite(found.values))[0]
+                raise ValueError(f"model must forecast finite numbers, got {found.values[i, step]} "
+                                 f"{step + 1} steps after step {origin[i]}")  # fmt: skip
             values.append(found.values)
             if found.lower.shape[-1]:
                 lower.append(found.lower[..., -1])

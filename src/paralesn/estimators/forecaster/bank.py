@@ -243,9 +243,8 @@ def _last_seen(y: np.ndarray, m: int) -> np.ndarray:
     if not np.isnan(y).any():
         return y
     padded = np.concatenate([y, np.full(-y.size % m, np.nan)]).reshape(-1, m)
-    for row in range(1, len(padded)):
-        padded[row] = np.where(np.isnan(padded[row]), padded[row - 1], padded[row])
-    filled = padded.ravel()[: y.size]
+    rows = np.where(np.isnan(padded), 0, np.arange(len(padded))[:, None])
+    filled = np.take_along_axis(padded, np.maximum.accumulate(rows, axis=0), 0).ravel()[: y.size]
     at = np.maximum.accumulate(np.where(np.isnan(filled), 0, np.arange(filled.size)))
     return np.where(np.isnan(filled[at]), y[np.isfinite(y)][0], filled[at])
 

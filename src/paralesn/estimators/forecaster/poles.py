@@ -21,7 +21,7 @@ def seasonal_reservoir(seasons: tuple[int, ...], length: int, inputs: int = 1) -
     Examples
     --------
     >>> from paralesn.estimators.forecaster.poles import seasonal_reservoir
-    >>> layer = seasonal_reservoir((12,), 400).layers[0]
+    >>> layer = seasonal_reservoir((12,), 400).layers_[0]
     >>> layer.units, bool((abs(layer.eigenvalues) < 1).all())
     (64, True)
     """

@@ -1,0 +1,221 @@
+"""Trials of a search: what was tried and found, kept in a file, and what to try next."""
+
+import json
+from collections.abc import Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paralesn.workflows.candidates import Choice, Range, Settings, Space
+
+_FORMAT = 1
+_ATTEMPTS = 20  # at settings that were not tried before
+
+
+class Trial(NamedTuple):
+    """Settings that were tried.
+
+    Attributes
+    ----------
+    number : int
+        From 0, which is the model as it was given.
+    settings : dict
+    error : float
+        Infinite where it failed.
+    seconds : float
+    note : str
+        Why it failed, or which trial had the same settings.
+    """
+
+    number: int
+    settings: Settings
+    error: float
+    seconds: float
+    note: str = ""
+
+
+# -- a file of trials ------------------------------------------------------------------------------
+
+
+class TrialFile:
+    """Trials as lines of JSON, the first of which says what was searched.
+
+    Parameters
+    ----------
+    path : path or None
+        None: nothing is kept.
+    about : dict
+        What errors depend on. A file about something else is refused.
+    """
+
+    def __init__(self, path: Any, about: dict[str, Any]) -> None:
+        self._path = None if path is None else Path(path)
+        self._head = {"paralesn tune": _FORMAT, **about}
+
+    def read(self) -> list[Trial]:
+        """The trials so far. A last line that was not written to its end does not count."""
+        if self._path is None or not self._path.exists():
+            return []
+        lines = self._path.read_text("utf-8").split("\n")[:-1]
+        try:
+            head, *rows = [json.loads(line) for line in lines] or [None]
+            trials = [Trial(**row) for row in rows]
+        except (ValueError, TypeError) as error:
+            raise ValueError(
+                f"storage must be a file of trials, got {self._path}: {error}"
+            ) from None
+        if head is None:
+            return []
+        if not isinstance(head, dict) or head.get("paralesn tune") != _FORMAT:
+            raise ValueError(f"storage must be a file of trials, got {self._path}")
+        other = [name for name, value in self._head.items() if head.get(name) != value]
+        if other:
+            raise ValueError(
+                f"storage must be of the same search, got {self._path}, whose {', '.join(other)} "
+                "differs: give another file"
+            )
+        return trials
+
+    def start(self, trials: Sequence[Trial]) -> None:
+        """Make the file ready to be continued after the trials that were read from it."""
+        if self._path is not None and not trials:
+            self._path.write_text(json.dumps(self._head) + "\n", "utf-8")
+        elif self._path is not None:  # without a line that was not finished
+            text = self._path.read_text("utf-8")
+            if not text.endswith("\n"):
+                self._path.write_text(text[: text.rfind("\n") + 1], "utf-8")
+
+    def add(self, trial: Trial) -> None:
+        """Write a trial."""
+        if self._path is not None:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(trial._asdict()) + "\n")
+
+
+# -- what to try next ------------------------------------------------------------------------------
+
+
+class RandomProposals:
+    """Settings drawn at random; the same ones for the same seed and number of trials."""
+
+    def __init__(self, space: Space, seed: int) -> None:
+        self._space, self._seed = space, seed
+
+    def next(self, trials: Sequence[Trial]) -> Settings:
+        """Settings to try after some trials."""
+        starts = self._space.starts()
+        if len(trials) < len(starts):
+            return starts[len(trials)]
+        tried = [trial.settings for trial in trials]
+        settings = self._best_guess(trials)
+        for attempt in range(1, _ATTEMPTS):
+            if settings not in tried:
+                break
+            settings = self._drawn(len(trials), attempt)
+        return settings
+
+    def _best_guess(self, trials: Sequence[Trial]) -> Settings:
+        return self._drawn(len(trials), 0)
+
+    def _drawn(self, number: int, attempt: int) -> Settings:
+        """Settings drawn for a trial."""
+        rng = np.random.default_rng([self._seed, number, attempt])
+        chosen: Settings = {}
+        for name, setting in self._space.settings.items():
+            value = setting.draw(rng)  # also where it does not matter, so that others stay the same
+            if self._space.matters(name, chosen):
+                chosen[name] = value
+        return chosen
+
+
+class OptunaProposals(RandomProposals):
+    """Settings by Optuna's tree-structured Parzen estimator; the same ones for the same trials."""
+
+    def __init__(self, space: Space, seed: int) -> None:
+        super().__init__(space, seed)
+        self._told = 0
+        with _quiet_optuna() as optuna:
+            self._study = optuna.create_study()
+
+    def _best_guess(self, trials: Sequence[Trial]) -> Settings:
+        with _quiet_optuna() as optuna:
+            for trial in trials[self._told :]:
+                known = {n: _distribution(optuna, self._space.settings[n]) for n in trial.settings}
+                self._study.add_trial(optuna.trial.create_trial(
+                    params=trial.settings, distributions=known, value=trial.error
+                ))  # fmt: skip
+            self._told = len(trials)
+            seed = int(np.random.default_rng([self._seed, len(trials)]).integers(2**31))
+            self._study.sampler = optuna.samplers.TPESampler(seed=seed)
+            asked = self._study.ask()
+            chosen: Settings = {}
+            for name, setting in self._space.settings.items():
+                if not self._space.matters(name, chosen):
+                    continue
+                if isinstance(setting, Choice):
+                    chosen[name] = asked.suggest_categorical(name, setting.options)
+                else:
+                    chosen[name] = asked.suggest_float(name, setting.low, setting.high, log=True)
+            # What was found comes back with the trials that are told.
+            self._study.tell(asked, state=optuna.trial.TrialState.FAIL)
+        return chosen
+
+
+def proposals(space: Space, seed: int) -> RandomProposals:
+    """Optuna's where it is installed, else random ones."""
+    return (OptunaProposals if find_spec("optuna") else RandomProposals)(space, seed)
+
+
+def _distribution(optuna: Any, setting: Choice | Range) -> Any:
+    if isinstance(setting, Choice):
+        return optuna.distributions.CategoricalDistribution(setting.options)
+    return optuna.distributions.FloatDistribution(setting.low, setting.high, log=True)
+
+
+@contextmanager
+def _quiet_optuna() -> Any:
+    """Optuna, without its messages."""
+    import optuna
+
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    try:
+        yield optuna
+    finally:
+        optuna.logging.set_verbosity(before)
+
+
+# -- what mattered ---------------------------------------------------------------------------------
+
+
+def importance_of(trials: Sequence[Trial]) -> dict[str, float]:
+    """For every setting the share of the variance of ranks that its values explain, largest first.
+
+    Numbers are taken in three groups. The share is adjusted for the number of groups: 0 is chance.
+    """
+    errors = np.array([trial.error for trial in trials])
+    found = {}
+    for name in dict.fromkeys(name for trial in trials for name in trial.settings):
+        at = [i for i, trial in enumerate(trials) if name in trial.settings]
+        groups = _groups([trials[i].settings[name] for i in at])
+        ranks = np.unique(errors[at], return_inverse=True)[1].astype(float)
+        n, k = len(at), int(groups.max()) + 1
+        total = float(((ranks - ranks.mean()) ** 2).sum())
+        if k < 2 or n <= k or total == 0:
+            continue
+        means = np.bincount(groups, ranks, k) / np.bincount(groups, minlength=k)
+        within = float(((ranks - means[groups]) ** 2).sum())
+        found[name] = max(0.0, 1 - (within / (n - k)) / (total / (n - 1)))
+    return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+
+
+def _groups(values: Sequence[Any]) -> np.ndarray:
+    """Groups (n,) of equal values, or of low, middle and high numbers where most differ."""
+    labels = sorted(set(values), key=str)
+    if len(labels) <= 8:
+        return np.array([labels.index(value) for value in values])
+    thirds = np.quantile(np.array(values, float), [1 / 3, 2 / 3])
+    return np.searchsorted(thirds, np.array(values, float))
