@@ -117,7 +117,8 @@ def _print_test(result: "ForecastResult") -> None:
     table = reports.error_table(result)
     if table is not None:
         console.print(table)
-    for sentence in (*reports.verdicts(result), reports.coverage_summary(result)):
+    more = (reports.coverage_summary(result), reports.search_summary(result))
+    for sentence in (*reports.verdicts(result), *more):
         if sentence is not None:
             say(console, options.as_options(sentence))
 

@@ -1,7 +1,7 @@
 """The series of a file in the form that forecasters take, whether it holds one or many."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -133,6 +133,15 @@ class FileSeries:
         return FileSeries(
             self.path, chosen, self.by, keys, self.clock, self.notes, self.reading
         )  # fmt: skip
+
+    def without_last(self, rows: int) -> "FileSeries":
+        """All parts without their last rows of targets, and without what follows these."""
+        parts = []
+        for part in self.parts:
+            end = part.rows - rows
+            times = None if part.times is None else part.times[:end]
+            parts.append(replace(part, values=part.values[:end], times=times, future=0))
+        return replace(self, parts=tuple(parts))
 
     # -- times -----------------------------------------------------------------------------------
 

@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from paralesn.estimators.forecaster import following
-from paralesn.estimators.forecaster.estimator import ReservoirForecaster
+from paralesn.estimators.forecaster import closed_loop, following
+from paralesn.estimators.forecaster.estimator import Forecaster, ReservoirForecaster
 from paralesn.estimators.forecaster.fitted import FittedForecaster
 from paralesn.tables.observations import Observations
 from paralesn.tables.panel import Panel
 from paralesn.tables.reader import TableError
 from paralesn.workflows.file_series import FileSeries
-from paralesn.workflows.forecast_test import ForecastTest, run_test
+from paralesn.workflows.forecast_test import LEAST, ForecastTest, TestPlan, plan_test, run_test
 from paralesn.workflows.naive_intervals import naive_with_interval
 from paralesn.workflows.progress import Progress, silent
+from paralesn.workflows.tuning import Tuned, tune
 from paralesn.workflows.yardsticks import MODEL
 
 _MOST = 100  # steps that are forecast where nobody says how many
@@ -63,11 +65,14 @@ class ForecastResult:
     series : FileSeries
         What it was made from.
     request : ForecastRequest
-    model : ReservoirForecaster
+    model : ReservoirForecaster or SmootherBank
         Fitted to all rows.
+    seasons : tuple of tuples of int
+        Considered for every series.
     known_in_advance : bool
         Whether extra inputs were known in advance; otherwise only up to now.
     test : ForecastTest
+    search : Tuned or None
     methods : tuple of str
         What forecasts each target: "model", or the naive method that was better in the test.
     values, lower, upper : array (series, horizon)
@@ -79,9 +84,11 @@ class ForecastResult:
 
     series: FileSeries
     request: ForecastRequest
-    model: ReservoirForecaster
+    model: Forecaster
+    seasons: tuple[tuple[int, ...], ...]
     known_in_advance: bool
     test: ForecastTest
+    search: Tuned | None
     methods: tuple[str, ...]
     values: np.ndarray
     lower: np.ndarray
@@ -97,11 +104,6 @@ class ForecastResult:
     def method_of(self, series: int) -> str:
         """What forecasts a series."""
         return self.methods[series % len(self.methods)]
-
-    @property
-    def seasons(self) -> tuple[tuple[int, ...], ...]:
-        """Seasons considered for every series."""
-        return _members(self.model).seasons
 
     @property
     def season(self) -> int | None:
@@ -144,13 +146,24 @@ def forecast(
     notes = list(series.notes)
     horizon, known = _horizon_of_inputs(series, request, notes)
     progress("learning", 0.0)
-    model = _fitted(series, _forecaster(horizon, request), known)
+    fresh: Forecaster = ReservoirForecaster(
+        horizon=horizon, season=request.season, calendar=request.calendar
+    )
+    model = _fitted(series, fresh, known)
     horizon = model.horizon_
+    seasons = seasons_of(model)
+    plan, search = plan_test(series, horizon, request.test), None
+    fresh.set_params(horizon=horizon)
+    if request.search is not None:
+        search = _searched(series, plan, fresh, known, request, notes, progress)
+    if search is not None and search.settings:
+        fresh = search.model
+        progress("learning", 0.0)
+        model = _fitted(series, clone(fresh), known)
+    naive_seasons = [own[0] if own else 1 for own in seasons]
     test = run_test(
-        series, _forecaster(horizon, request), known,
-        [seasons[0] if seasons else 1 for seasons in _members(model).seasons], request.test,
-        request.interval, progress=progress,
-    )  # fmt: skip
+        series, plan, clone(fresh), known, naive_seasons, request.interval, progress=progress
+    )
     notes += [note for note in (*model.notes_, *test.notes) if note not in notes]
     methods = tuple(test.best(target) for target in series.targets)
     progress("forecasting", 0.0)
@@ -159,40 +172,58 @@ def forecast(
     for i in range(len(series)):
         method = methods[i % len(methods)]
         if method != MODEL:
-            own = _members(model).observed()[i]
+            own = series.values[i]
             naive = naive_with_interval(method, own, horizon, test.season_of(i), request.interval)
             values[i], lower[i], upper[i] = naive
     return ForecastResult(
-        series, request, model, known, test, methods, values, lower, upper, tuple(notes),
-        time.monotonic() - start,
+        series, request, model, seasons, known, test, search, methods, values, lower, upper,
+        tuple(notes), time.monotonic() - start,
     )  # fmt: skip
 
 
-def _forecaster(horizon: int | None, request: ForecastRequest) -> ReservoirForecaster:
-    """The forecaster of a request, not yet fitted."""
-    return ReservoirForecaster(horizon=horizon, season=request.season, calendar=request.calendar)
-
-
-def _fitted(series: FileSeries, model: ReservoirForecaster, known: bool) -> ReservoirForecaster:
+def _fitted(series: FileSeries, model: Forecaster, known: bool) -> Forecaster:
     """The forecaster, fitted to all rows."""
     given = series.fit_arguments(known)
     return model.fit(given.y, given.X, past=given.past, **given.names)
 
 
-def _members(model: ReservoirForecaster) -> FittedForecaster:
-    """What a forecaster learnt whose strategy is not the closed loop."""
+def _searched(
+    series: FileSeries, plan: TestPlan, model: Forecaster, known: bool, request: ForecastRequest,
+    notes: list[str], progress: Progress,
+) -> Tuned | None:  # fmt: skip
+    """Look for settings on what precedes the test; None where that is too short."""
+    assert request.search is not None
+    if not plan.parts or min(plan.training(series).rows) < int(model.horizon) + LEAST:
+        notes.append("no settings were looked for: there are too few rows before the test")
+        return None
+    given = plan.training(series).fit_arguments(known)
+    return tune(
+        clone(model), given.y, given.X, past=given.past, budget=float(request.search),
+        seed=request.seed, progress=progress, **given.names,
+    )  # fmt: skip
+
+
+def seasons_of(model: Forecaster) -> tuple[tuple[int, ...], ...]:
+    """Seasons considered for every series; the closed loop considers none."""
     fitted = model.fitted_
-    assert isinstance(fitted, FittedForecaster)
-    return fitted
+    return fitted.seasons if isinstance(fitted, FittedForecaster) else ((),) * len(model.names_)
 
 
 def predict_series(
-    model: ReservoirForecaster, X: Any, steps: int, interval: float
+    model: Forecaster, X: Any, steps: int, interval: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Forecasts of a fitted model and their bounds, each (series, steps)."""
-    values, bounds = following.ahead(_members(model), X, steps)
-    lower, upper = bounds(interval)
-    return values, lower, upper
+    """Forecasts of a fitted model and their bounds, each (series, steps); NaN without bounds."""
+    fitted = model.fitted_
+    if isinstance(fitted, FittedForecaster):
+        values, bounds = following.ahead(fitted, X, steps)
+        return values, *bounds(interval)
+    loop = fitted.loop
+    values = np.asarray(loop.forecast(steps, X)).reshape(steps, -1)
+    closed_loop.check_range(values, fitted.low, fitted.high)
+    if not loop.has_intervals_:
+        return values.T, np.full_like(values.T, np.nan), np.full_like(values.T, np.nan)
+    found = loop.forecast(steps, X, interval)
+    return values.T, found.lower.reshape(steps, -1).T, found.upper.reshape(steps, -1).T
 
 
 def _horizon_of_inputs(

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
+from paralesn.estimators.forecaster.fitted import FittedForecaster
 from paralesn.tables.notes import counted
 from paralesn.tables.writer import save_columns
+from paralesn.workflows.describe import plain
 from paralesn.workflows.file_series import FileSeries
 from paralesn.workflows.forecast import ForecastResult
 from paralesn.workflows.yardsticks import MODEL, SEASONAL
@@ -99,6 +101,18 @@ def _verdict(result: ForecastResult, target: str) -> str:
     return f"The model {beats} the {method_label(result, naive)} forecast{of}: {compared}{less}."
 
 
+def search_summary(result: ForecastResult) -> str | None:
+    """One sentence on the search for settings; None without one."""
+    search = result.search
+    if search is None:
+        return None
+    settings = ", ".join(f"{name} {value}" for name, value in search.settings.items())
+    return (
+        f"Search: tried {len(search.trials)}; error before the test {search.best_error:.4g}, that "
+        f"of the defaults {search.default_error:.4g}; {settings or 'the defaults stay'}."
+    )
+
+
 def coverage_summary(result: ForecastResult) -> str | None:
     """One sentence on how many test values the intervals held; None without a test."""
     share, interval = result.test.coverage, result.request.interval
@@ -121,7 +135,8 @@ def as_record(result: ForecastResult) -> dict[str, Any]:
         "seasons": {name: list(m) for name, m in zip(names, result.seasons, strict=False)},
         "forecast_by": dict(zip(result.series.targets, result.methods, strict=True)),
         "test": None if result.test.result is None else _test_record(result),
-        "weights": dict(zip(names, weights, strict=True)),
+        "search": _search_record(result),
+        "weights": dict(zip(names, weights, strict=False)),
         "interval": result.request.interval,
         "seed": result.request.seed,
         "seconds": round(result.seconds, 2),
@@ -129,7 +144,9 @@ def as_record(result: ForecastResult) -> dict[str, Any]:
 
 
 def weights_of(result: ForecastResult) -> list[dict[str, float]]:
-    """What each member of the model counts, for every series."""
+    """What each member of the model counts, for every series; nothing of the closed loop."""
+    if not isinstance(result.model.fitted_, FittedForecaster):
+        return []
     weights = result.model.weights_
     return [weights] if isinstance(weights, dict) else weights
 
@@ -160,6 +177,17 @@ def _test_record(result: ForecastResult) -> dict[str, Any]:
         "rows": test.rows, "forecasts": len(test.result.origins), "errors": errors,
         "beats_naive": test.best() == MODEL, "best_naive": test.best_naive(),
         "share_inside": None if test.coverage is None else _number(test.coverage),
+    }  # fmt: skip
+
+
+def _search_record(result: ForecastResult) -> dict[str, Any] | None:
+    search = result.search
+    if search is None:
+        return None
+    return {
+        "trials": len(search.trials), "error": _number(search.best_error),
+        "error_of_defaults": _number(search.default_error), "settings": plain(search.settings),
+        "importance": plain(search.importance),
     }  # fmt: skip
 
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from paralesn.estimators.forecaster.bank import repeat_season
 from paralesn.tables.notes import counted
+from paralesn.tables.observations import Observations
 from paralesn.workflows.backtest_result import Backtest
 from paralesn.workflows.file_series import FileSeries
 from paralesn.workflows.progress import Progress, silent
@@ -114,51 +115,74 @@ def _last_if_nan(error: float) -> float:
     return error if np.isfinite(error) else np.inf
 
 
-def run_test(
-    series: FileSeries, model: Any, known: bool, seasons: Sequence[int], share: float,
-    interval: float, *, progress: Progress = silent,
-) -> ForecastTest:  # fmt: skip
-    """Test a forecaster, whose horizon is given, on the last share of the rows.
+class TestPlan(NamedTuple):
+    """What a forecaster is tested on: parts of a file, and how far before their ends.
 
-    The test part is a horizon long at least; one forecast is a test. Series that are too short for
-    that, or shorter than half of most, are left out. `seasons` are those of the seasonal naive
-    forecast of every series, 1 where there is none.
+    Attributes
+    ----------
+    parts : list of int
+        Those that are long enough; none where no part is.
+    back : list of int
+        Rows from each origin to the end, falling.
     """
-    horizon, targets = int(model.horizon), series.targets
+
+    parts: list[int]
+    back: list[int]
+
+    def training(self, series: FileSeries) -> FileSeries:
+        """What precedes the test."""
+        return series.subset(self.parts).without_last(self.back[0])
+
+
+def plan_test(series: FileSeries, horizon: int, share: float) -> TestPlan:
+    """Plan a test on the last share of the rows, a horizon at least; one forecast is a test.
+
+    Parts that are too short for that, or shorter than half of most, are left out.
+    """
     rows = series.rows
     enough = np.flatnonzero(rows >= max(horizon + LEAST, int(np.median(rows)) // 2))
     if not enough.size:
+        return TestPlan([], [])
+    shortest = int(rows[enough].min())
+    span = min(max(int(share * shortest), horizon), shortest - LEAST)
+    parts = [int(j) for j in enough if _has_values(series.parts[j], span)]
+    count = min(_ORIGINS, _FORECASTS // max(1, len(parts) * len(series.targets)))
+    back = np.unique(np.linspace(horizon, span, max(1, count)).round().astype(int))[::-1]
+    return TestPlan(parts, back.tolist() if parts else [])
+
+
+def _has_values(part: Observations, span: int) -> bool:
+    """Whether every target has values before the test part."""
+    known = part.y[: part.rows - span]
+    return bool((np.isfinite(known).sum(axis=0) >= 2).all())
+
+
+def run_test(
+    series: FileSeries, plan: TestPlan, model: Any, known: bool, seasons: Sequence[int],
+    interval: float, *, progress: Progress = silent,
+) -> ForecastTest:  # fmt: skip
+    """Test a forecaster, whose horizon is given, as planned.
+
+    `seasons` are those of the seasonal naive forecast of every series, 1 where there is none.
+    """
+    horizon, targets, rows = int(model.horizon), series.targets, series.rows
+    if not plan.parts:
         note = (
             f"not tested: {counted(int(rows.max()), 'row')} are too few to hold out {horizon} for a "
             f"test and learn from {LEAST}"
         )
         return ForecastTest(None, (), targets, 0, (note,))
-    shortest = int(rows[enough].min())
-    span = min(max(int(share * shortest), horizon), shortest - LEAST)
-    enough = np.array([j for j in enough if _has_values(series, int(j), span)], int)
-    if not enough.size:
-        note = "not tested: too few values before the test part"
-        return ForecastTest(None, (), targets, 0, (note,))
-    few = max(1, min(_ORIGINS, _FORECASTS // (len(enough) * len(targets))))
-    back = np.unique(np.linspace(horizon, span, few).round().astype(int))[::-1]
-    given = series.subset(enough.tolist()).fit_arguments(known)
+    given = series.subset(plan.parts).fit_arguments(known)
     result = backtest(
-        model, given.y, given.X, past=given.past, horizon=horizon, origins=(-back).tolist(),
-        interval=interval, yardsticks=[LAST], progress=progress, **given.names,
+        model, given.y, given.X, past=given.past, horizon=horizon,
+        origins=[-rows for rows in plan.back], interval=interval, yardsticks=[LAST],
+        progress=progress, **given.names,
     )  # fmt: skip
-    notes = []
-    left_out = len(rows) - len(enough)
-    if left_out:
-        notes.append(f"{left_out} of {len(rows)} series are too short to be tested")
-    tested = tuple(int(j) * len(targets) + k for j in enough for k in range(len(targets)))
+    left_out = len(rows) - len(plan.parts)
+    notes = (f"{left_out} of {len(rows)} series are too short to be tested",) if left_out else ()
+    tested = tuple(j * len(targets) + k for j in plan.parts for k in range(len(targets)))
     result = _with_seasons(result, np.array([seasons[i] for i in tested], np.int64))
-    return ForecastTest(result, tested, targets, int(back[0]), tuple(notes))
-
-
-def _has_values(series: FileSeries, part: int, span: int) -> bool:
-    """Whether every target of a part has values before the test part."""
-    known = series.parts[part].y[: series.parts[part].rows - span]
-    return bool((np.isfinite(known).sum(axis=0) >= 2).all())
+    return ForecastTest(result, tested, targets, plan.back[0], notes)
 
 
 def _with_seasons(result: Backtest, season: np.ndarray) -> Backtest:
