@@ -17,6 +17,7 @@ from paralesn.series import RAGGED, Series
 HELD_OUT = 0.25  # share of each series, at its end, that the member is judged on
 _VALUES = 1 << 22  # states that exist at a time
 _ROWS = 100_000  # learnt from, about
+_BLOCK = 8192  # rows that are learnt from at a time, at least
 
 
 class Reading(NamedTuple):
@@ -286,7 +287,7 @@ def fit_shared_readout(
     _learn(readout, lessons(washout, [cut - h for cut in cuts]))
     judge = deepcopy(readout)
     if isinstance(readout, Ridge):
-        for states, wanted in lessons([cut - 1 for cut in cuts], [1 << 62] * count):
+        for states, wanted in _joined(lessons([cut - 1 for cut in cuts], [1 << 62] * count)):
             judge.validate(states, wanted)
     judged, _ = replace(draft, readout=judge).follow(readings, origins, go_on=False)
     _learn(readout, lessons([cut - h for cut in cuts], [1 << 62] * count))
@@ -297,10 +298,29 @@ def fit_shared_readout(
     return Judged(member, [f if fits else None for f, fits in zip(judged, fit_for, strict=True)])
 
 
+def _joined(
+    lessons: Iterator[tuple[np.ndarray, np.ndarray]],
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The same in blocks of many rows: what a readout does once a block costs more than a few."""
+    block: list[tuple[np.ndarray, np.ndarray]] = []
+    for lesson in lessons:
+        block.append(lesson)
+        if sum(len(states) for states, _ in block) >= _BLOCK:
+            yield _stacked(block)
+            block = []
+    if block:
+        yield _stacked(block)
+
+
+def _stacked(block: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    states, wanted = zip(*block, strict=True)
+    return np.concatenate(states), np.concatenate(wanted)
+
+
 def _learn(readout: Any, lessons: Iterator[tuple[np.ndarray, np.ndarray]]) -> None:
     """Learn block by block where the readout can, else from everything at once."""
     if isinstance(readout, Ridge):
-        for states, wanted in lessons:
+        for states, wanted in _joined(lessons):
             readout.partial_fit(states, wanted)
         return
     before = getattr(readout, "lessons_", [])
