@@ -89,7 +89,7 @@ def _picture(result: ForecastResult, i: int) -> Figure:
         Line(FORECAST, ahead, result.values[i], LOOKS[FORECAST], result.lower[i], result.upper[i])
     )
     marked = None
-    if i in result.test.series:
+    if i in result.test.row_of:
         span = when[[-min(result.test.rows, shown), -1]]
         marked = (span, "tested on")
     by = result.method_of(i)
@@ -122,7 +122,7 @@ def all_series(result: ForecastResult) -> Section | None:
     if len(series) == 1:
         return None
     weights, rows = weights_of(result), []
-    at = {number: row for row, number in enumerate(test.series)}
+    at = test.row_of
     for i in range(min(_LISTED, len(series))):
         errors = ["", ""]
         if test.result is not None and i in at:

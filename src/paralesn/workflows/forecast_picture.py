@@ -62,9 +62,9 @@ def _plot_series(axes: Any, result: ForecastResult, i: int) -> None:
 def latest_test(result: ForecastResult, i: int) -> np.ndarray | None:
     """What the method that is written forecast of the last steps in the test, if it was tested."""
     test = result.test
-    if test.result is None or i not in test.series:
+    if test.result is None or i not in test.row_of:
         return None
-    latest: np.ndarray = test.result.paths[result.method_of(i)].values[-1, test.series.index(i)]
+    latest: np.ndarray = test.result.paths[result.method_of(i)].values[-1, test.row_of[i]]
     return latest
 
 

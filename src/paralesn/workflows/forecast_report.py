@@ -92,13 +92,14 @@ def _verdict(result: ForecastResult, target: str) -> str:
     test, several = result.test, len(result.series.targets) > 1
     measure, naive, best = test.measure(target), test.best_naive(target), test.best(target)
     error, other = (test.error(method, measure, target) for method in (MODEL, naive))
-    compared = f"{measure.upper()} {error:.4g} against {other:.4g}"
-    of = f" of {target}" if several else ""
+    of, label = f" of {target}" if several else "", method_label(result, naive)
     if best != MODEL:
-        return f"The {method_label(result, naive)} forecast{of} is better than the model: {compared}."
+        compared = f"{measure.upper()} {other:.4g} against {error:.4g}"
+        return f"The {label} forecast{of} is better than the model: {compared}."
+    compared = f"{measure.upper()} {error:.4g} against {other:.4g}"
     less = f" ({1 - error / other:.0%} less)" if other > 0 else ""
     beats = "beats" if error < other else "is as good as"
-    return f"The model {beats} the {method_label(result, naive)} forecast{of}: {compared}{less}."
+    return f"The model {beats} the {label} forecast{of}: {compared}{less}."
 
 
 def search_summary(result: ForecastResult) -> str | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,11 +88,16 @@ class ForecastTest:
         """The season of the seasonal naive forecast of a series; 1: none."""
         if self.result is None:
             return 1
-        at = {number: row for row, number in enumerate(self.series)}
-        if series in at:
-            return int(self.result.season[at[series]])
+        at = self.row_of.get(series)
+        if at is not None:
+            return int(self.result.season[at])
         seasons, counts = np.unique(self.result.season, return_counts=True)
         return int(seasons[counts.argmax()])
+
+    @cached_property
+    def row_of(self) -> dict[int, int]:
+        """Rows of the result by the number of the series."""
+        return {number: row for row, number in enumerate(self.series)}
 
     def by_step(self, method: str, rows: Sequence[int] | np.ndarray) -> np.ndarray:
         """Mean absolute error (horizon,) of a method by step, over some series of the result."""

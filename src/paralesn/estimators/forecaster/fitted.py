@@ -54,7 +54,8 @@ class Ends:
         if not self.kind:
             return [Grid(int(count)) for count in self.counts]
         last = self.last.astype("M8[ns]") if self.is_date else self.last.astype(float)
-        return [Grid(int(count), self.clock, last[i : i + 1]) for i, count in
+        clock = self.clock
+        return [Grid(int(count), clock, last[i : i + 1]) for i, count in
                 enumerate(self.counts)]  # fmt: skip
 
     def times_ahead(self, i: int, count: int) -> np.ndarray | None:

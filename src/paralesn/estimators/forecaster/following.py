@@ -123,10 +123,11 @@ def _new_rows(fitted: FittedForecaster, y: Any) -> tuple[Panel, list[int]]:
 def _check_follows(fitted: FittedForecaster, panel: Panel, order: list[int]) -> None:
     """Raise for observations that were seen already, and for gaps."""
     ends = fitted.ends
+    grids = ends.grids()
     for i, grid in zip(order, panel.grids, strict=True):
         if grid.times is None or not ends.kind:
             continue
-        last = ends.grids()[i].last
+        last = grids[i].last
         if (grid.times.dtype.kind == "M") != ends.is_date:
             continue  # an index that only counts rows
         who = f" of {fitted.layout.names[i]!r}" if len(fitted.layout.names) > 1 else ""

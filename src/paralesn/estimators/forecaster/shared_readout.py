@@ -303,11 +303,13 @@ def _joined(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The same in blocks of many rows: what a readout does once a block costs more than a few."""
     block: list[tuple[np.ndarray, np.ndarray]] = []
+    rows = 0
     for lesson in lessons:
         block.append(lesson)
-        if sum(len(states) for states, _ in block) >= _BLOCK:
+        rows += len(lesson[0])
+        if rows >= _BLOCK:
             yield _stacked(block)
-            block = []
+            block, rows = [], 0
     if block:
         yield _stacked(block)
 
