@@ -95,6 +95,7 @@ class Live:
     """
 
     def __init__(self, model: Any, fresh: bool = False) -> None:
+        self._reader: LiveMembers | StateForecaster | ReservoirRegressor
         self.model = model
         self.state = LiveState(None, np.zeros((0, 0)))
         if isinstance(model, Forecaster):
@@ -104,8 +105,7 @@ class Live:
             model = model.fitted_.loop
         if not isinstance(model, (StateForecaster, ReservoirRegressor)):
             raise TypeError(
-                "live data need a forecaster or a ReservoirRegressor, got a "
-                f"{type(model).__name__}"
+                f"live data need a forecaster or a ReservoirRegressor, got a {type(model).__name__}"
             )
         self._reader = model
         self.width = int(model.n_features_in_)
@@ -128,9 +128,10 @@ class Live:
                 f"a {type(model).__name__} cannot start from zero: its smoothers need a past; fit "
                 "one to the first values, or continue from the end of training"
             )
-        self._reader = LiveMembers(model.fitted_)
-        self.width = self._reader.width
-        self.state = replace(self.state, state=self._reader.end())
+        members = LiveMembers(model.fitted_)
+        self._reader = members
+        self.width = members.width
+        self.state = replace(self.state, state=members.end())
 
     def read(self, row: np.ndarray, lines: int = 0) -> np.ndarray:
         """Read a row (width,): forecasts (horizon, targets), or predictions (1, targets).

@@ -27,9 +27,7 @@ from paralesn.persistence.registry import entry_of, names_of_models
 FORMAT = 2
 
 
-def save(
-    model: Any, path: str | os.PathLike, *, metadata: Mapping[str, Any] | None = None
-) -> None:
+def save(model: Any, path: str | os.PathLike, *, metadata: Mapping[str, Any] | None = None) -> None:
     """Write a model, fitted or not, to exactly `path`.
 
     The file is written aside and renamed, so an interrupted save leaves what was there before.

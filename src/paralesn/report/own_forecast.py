@@ -108,7 +108,10 @@ def _numbers(result: ForecastResult) -> list[Table]:
     for i in range(min(PICTURES, len(series))):
         when = series.when(series.ahead(i, steps))
         rows = [
-            [when[k], *(f"{array[i, k]:.6g}" for array in (result.values, result.lower, result.upper))]
+            [
+                when[k],
+                *(f"{array[i, k]:.6g}" for array in (result.values, result.lower, result.upper)),
+            ]
             for k in range(steps)
         ]
         columns = [series.time or "step", "forecast", "lower", "upper"]

@@ -83,8 +83,8 @@ def residuals(result: ForecastResult, most: int) -> Section | None:
     if not content:
         return None
     lead = (
-        "Observed minus forecast one step ahead, by the model that has learnt from all rows. What is "
-        "left should have no pattern: correlations between the dotted lines may be chance."
+        "Observed minus forecast one step ahead, by the model that has learnt from all rows. What "
+        "is left should have no pattern: correlations between the dotted lines may be chance."
     )
     return Section("residuals", "Residuals", lead, content)
 

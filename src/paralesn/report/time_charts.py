@@ -162,9 +162,7 @@ def correlations(label: str, values: np.ndarray, chance: float, name: str) -> Ma
     return _numeric(label, across, up, f'{lines}<g class="series c1">{stems}</g>', name, height)
 
 
-def _numeric(
-    label: str, across: Scale, up: Scale, marks: str, name: str, height: float
-) -> Markup:
+def _numeric(label: str, across: Scale, up: Scale, marks: str, name: str, height: float) -> Markup:
     """Marks over two axes of numbers."""
     axis = TimeAxis(across, False)
     grid = _grid(axis, up, across.start, across.end, up.end, up.start, 6)

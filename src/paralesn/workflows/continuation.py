@@ -93,8 +93,10 @@ def continue_forecast(
 # -- series the model has seen ---------------------------------------------------------------------
 
 
-def _newer(series: FileSeries, training: Training, last: np.ndarray) -> tuple[FileSeries, list[str]]:
-    """The rows after the last times of training, with rows put in where some are missing between."""
+def _newer(
+    series: FileSeries, training: Training, last: np.ndarray
+) -> tuple[FileSeries, list[str]]:
+    """The rows after the last times of training, with rows put in for those missing between."""
     parts, notes = [], []
     for part, key, end in zip(series.parts, series.keys, last, strict=True):
         newer, said = _after(part, end, training)
@@ -130,8 +132,8 @@ def _after(part: Observations, last: Any, training: Training) -> tuple[Observati
     gap = clock.steps(np.array([last, times[first]]))[0]
     if np.isnan(gap):
         raise TableError(
-            f"{part.path.name} goes on at {when}, which is not on the grid of training ({clock}, up "
-            f"to {end}); `fresh` takes its rows as a series of its own",
+            f"{part.path.name} goes on at {when}, which is not on the grid of training ({clock}, "
+            f"up to {end}); `fresh` takes its rows as a series of its own",
             parameter="fresh",
         )
     if gap > 1:
@@ -149,8 +151,8 @@ def _with_rows_before(part: Observations, times: np.ndarray, where: str) -> Obse
     assert part.times is not None
     if len(times) > 10 * max(part.rows, 100):
         raise TableError(
-            f"{part.path.name}: {where}, too many to go on from training; `fresh` takes the rows as "
-            "a series of its own",
+            f"{part.path.name}: {where}, too many to go on from training; `fresh` takes the rows "
+            "as a series of its own",
             parameter="fresh",
         )
     empty = np.full((len(times), part.values.shape[1]), np.nan)
@@ -225,8 +227,8 @@ def _steps(model: ReservoirForecaster, series: FileSeries, request: Continuation
         if request.steps is None and series.future:
             return series.future
         raise TableError(
-            f"{', '.join(fitted.known.names)} must be known for {steps} rows after the last target, "
-            f"got {series.future}",
+            f"{', '.join(fitted.known.names)} must be known for {steps} rows after the last "
+            f"target, got {series.future}",
             parameter="steps",
         )
     return steps

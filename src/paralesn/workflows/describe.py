@@ -57,7 +57,10 @@ def _forecaster(model: Forecaster) -> dict[str, Any]:
                    ("reservoir", "readout")}  # fmt: skip
     for member in getattr(getattr(fitted, "ensemble", None), "shared", ()):
         name = "reservoir of logarithms" if member.log else "reservoir"
-        record |= {name: describe(member.reservoir), f"readout of the {name}": describe(member.readout)}
+        record |= {
+            name: describe(member.reservoir),
+            f"readout of the {name}": describe(member.readout),
+        }
     columns, known = learnt_columns(model)
     learnt: dict[str, Any] = {
         "series": len(model.names_), "steps": int(fitted.ends.counts.sum()),
@@ -66,7 +69,10 @@ def _forecaster(model: Forecaster) -> dict[str, Any]:
     }  # fmt: skip
     if fitted.ends.kind:
         last = fitted.ends.last.astype("M8[ns]") if fitted.ends.is_date else fitted.ends.last
-        learnt |= {"clock": str(fitted.ends.clock), "last": format_times(last.max(keepdims=True))[0]}
+        learnt |= {
+            "clock": str(fitted.ends.clock),
+            "last": format_times(last.max(keepdims=True))[0],
+        }
     if not isinstance(fitted, FittedLoop):
         every = [model.weights_] if len(model.names_) == 1 else model.weights_[:_LISTED]
         names = [str(name) for name in model.names_[:_LISTED]]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -23,14 +23,22 @@ class FitArguments(NamedTuple):
         Wide where the file holds one series for each target, long where it holds many.
     X, past : frame or None
         Inputs that are known in advance, and those known only up to now.
-    names : dict of str to str
+    names : dict
         Columns of long frames: `id`, `time` and `target`.
     """
 
     y: Any
     X: Any
     past: Any
-    names: dict[str, str]
+    names: "LongColumns"
+
+
+class LongColumns(TypedDict):
+    """Names of the columns of long frames."""
+
+    id: str
+    time: str
+    target: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,10 +137,8 @@ class FileSeries:
 
     def subset(self, parts: Sequence[int]) -> "FileSeries":
         """Some of the parts."""
-        chosen, keys = (tuple(every[j] for j in parts) for every in (self.parts, self.keys))
-        return FileSeries(
-            self.path, chosen, self.by, keys, self.clock, self.notes, self.reading
-        )  # fmt: skip
+        chosen, keys = tuple(self.parts[j] for j in parts), tuple(self.keys[j] for j in parts)
+        return replace(self, parts=chosen, keys=keys)
 
     def without_last(self, rows: int) -> "FileSeries":
         """All parts without their last rows of targets, and without what follows these."""
@@ -154,7 +160,8 @@ class FileSeries:
         if self.time is None:
             return False
         for part in self.parts:
-            assert part.times is not None and part.clock is not None
+            if part.times is None or part.clock is None:
+                return False
             steps = part.clock.steps(part.times)
             if len(steps) and not np.isnan(steps).any() and (steps != 1).any():
                 return False
@@ -173,12 +180,12 @@ class FileSeries:
     # -- frames ----------------------------------------------------------------------------------
 
     @cached_property
-    def column_names(self) -> dict[str, str]:
+    def column_names(self) -> LongColumns:
         """Columns of long frames, none of them a column that has another meaning."""
         if not self.is_long:
             taken = {*self.targets, *self.exog}
-            standard = {"id": "unique_id", "time": "ds", "target": "y"}
-            return {role: _free(name, taken) for role, name in standard.items()}
+            id, time, target = (_free(name, taken) for name in ("unique_id", "ds", "y"))
+            return {"id": id, "time": time, "target": target}
         id = self.by[0] if len(self.by) == len(self.targets) == 1 else "series"
         time = self.time or "ds"
         taken = {*self.exog, time}

@@ -240,7 +240,8 @@ def _horizon_of_inputs(
     longest = max(part.future for part in series.parts)
     if not longest:
         notes.append(
-            f"{names}: read as it comes, not known in advance, as the file ends with the last target"
+            f"{names}: read as it comes, not known in advance, as the file ends with the last "
+            "target"
         )
         return horizon, False
     if not future:

@@ -68,9 +68,7 @@ def latest_test(result: ForecastResult, i: int) -> np.ndarray | None:
     return latest
 
 
-def time_axis(
-    result: ForecastResult, i: int, least: int = 60
-) -> tuple[np.ndarray, np.ndarray]:
+def time_axis(result: ForecastResult, i: int, least: int = 60) -> tuple[np.ndarray, np.ndarray]:
     """Times, or numbers, of the last rows that are shown, and of the steps to come."""
     part, h = result.series.part_of(i), result.horizon
     end = part.rows

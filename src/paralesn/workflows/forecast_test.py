@@ -174,8 +174,8 @@ def run_test(
     horizon, targets, rows = int(model.horizon), series.targets, series.rows
     if not plan.parts:
         note = (
-            f"not tested: {counted(int(rows.max()), 'row')} are too few to hold out {horizon} for a "
-            f"test and learn from {LEAST}"
+            f"not tested: {counted(int(rows.max()), 'row')} are too few to hold out {horizon} for "
+            f"a test and learn from {LEAST}"
         )
         return ForecastTest(None, (), targets, 0, (note,))
     given = series.subset(plan.parts).fit_arguments(known)

@@ -1,4 +1,4 @@
-"""What a saved forecaster remembers of the file it learnt from: a newer one is read the same way."""
+"""What a saved forecaster remembers of its file, so that a newer one is read the same way."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -103,7 +103,9 @@ def load_training(path: Path) -> Training | None:
     try:
         return None if record is None else Training.from_dict(record)
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} cannot be used: what it remembers of training is damaged") from error
+        raise ValueError(
+            f"{path} cannot be used: what it remembers of training is damaged"
+        ) from error
 
 
 def training_of(model: Forecaster) -> Training:
