@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import paralesn as pe
-from paralesn.estimators.forecaster import ensemble
+from paralesn.estimators.forecaster import weighing
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of aeon's own making, on import
@@ -20,10 +20,10 @@ with warnings.catch_warnings():
 
 @parametrize_with_checks([ParalESNClassifier, ParalESNForecaster])
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("least_rows", [ensemble.LEAST_ROWS, 4], ids=["as it is", "reservoir too"])
+@pytest.mark.parametrize("least_rows", [weighing.LEAST_ROWS, 4], ids=["as it is", "reservoir too"])
 def test_aeons_own_checks(check, least_rows, monkeypatch):
     """As it is, series as short as aeon's are left to the smoothers; then the reservoir joins."""
-    monkeypatch.setattr(ensemble, "LEAST_ROWS", least_rows)
+    monkeypatch.setattr(weighing, "LEAST_ROWS", least_rows)
     check()
 
 

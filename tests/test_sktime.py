@@ -9,7 +9,7 @@ import pytest
 
 import paralesn as pe
 from paralesn import datasets
-from paralesn.estimators.forecaster import ensemble
+from paralesn.estimators.forecaster import weighing
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of sktime's own making, on import
@@ -26,10 +26,10 @@ with warnings.catch_warnings():
 
 @parametrize_with_checks(ParalESNForecaster, obj_varname="forecaster")
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("least_rows", [ensemble.LEAST_ROWS, 4], ids=["as it is", "reservoir too"])
+@pytest.mark.parametrize("least_rows", [weighing.LEAST_ROWS, 4], ids=["as it is", "reservoir too"])
 def test_sktimes_own_checks(forecaster, test_name, least_rows, monkeypatch):
     """As it is, series as short as sktime's are left to the smoothers; then the reservoir joins."""
-    monkeypatch.setattr(ensemble, "LEAST_ROWS", least_rows)
+    monkeypatch.setattr(weighing, "LEAST_ROWS", least_rows)
     results = check_estimator(
         forecaster, tests_to_run=test_name, raise_exceptions=True, verbose=False
     )
