@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LinearRegression
 
 import paralesn as pe
-from paralesn.persistence import model_file
+from paralesn.persistence import load_metadata, model_file
 
 X = np.random.default_rng(3).normal(size=(300, 2))
 Y = np.roll(X, 1, axis=0)
@@ -297,3 +297,18 @@ def test_what_a_parameter_cannot_be(tmp_path):
     for value in (LinearRegression, object(), np.datetime64("2020"), {1, 2}):
         with pytest.raises(TypeError, match=r"model\.parameters\.units .*cannot be saved"):
             pe.save(pe.ParalESN(units=value), tmp_path / "model")
+
+
+def test_metadata_lie_beside_the_model_and_under_its_checksum(tmp_path):
+    path = tmp_path / "model"
+    pe.save(pe.ParalESN(units=3), path, metadata={"reading": {"sep": ";"}, "rows": 12})
+    assert pe.load(path).units == 3
+    assert load_metadata(path) == {"reading": {"sep": ";"}, "rows": 12}
+    path.write_bytes(path.read_bytes().replace(b"rows", b"rowz"))
+    with pytest.raises(ValueError, match="its checksum does not match"):
+        load_metadata(path)
+    pe.save(pe.ParalESN(units=3), path)
+    assert load_metadata(path) == {}
+    (tmp_path / "text").write_text("no model")
+    with pytest.raises(ValueError, match="not a model file"):
+        load_metadata(tmp_path / "text")

@@ -125,3 +125,95 @@ def test_a_live_state_is_checked():
 
     with pytest.raises(ValueError, match="LiveState do not fit"):
         LiveState(None, np.array([[np.nan]]))
+
+
+# -- forecasters whose members are weighed -------------------------------------------------------------
+
+
+MEMBERS = {
+    "one": (lambda y: pe.ReservoirForecaster(horizon=4).fit(y[:, 0]), 1),
+    "two": (lambda y: pe.ReservoirForecaster(horizon=4).fit(y), 2),
+    "positive": (lambda y: pe.ReservoirForecaster(horizon=4).fit(np.exp(y)), 2),
+    "smoothers": (lambda y: pe.SmootherBank(horizon=4, season=44).fit(y), 2),
+    "short": (lambda y: pe.ReservoirForecaster(horizon=2).fit(y[-12:]), 2),
+    "intermittent": (lambda y: pe.ReservoirForecaster(horizon=2).fit(np.maximum(y, 0)), 2),
+}
+
+
+@pytest.mark.parametrize("kind", MEMBERS)
+def test_live_members_forecast_as_after_update(kind):
+    y = series(2)
+    fit, width = MEMBERS[kind]
+    model = fit(y[:600])
+    live, new = Live(model), y[600:640, :width].copy()
+    if kind in ("positive", "intermittent"):
+        new = np.exp(new) if kind == "positive" else np.maximum(new, 0)
+    new[5] = new[17, 0] = np.nan
+    assert live.width == width
+    for row in new:
+        found = live.read(row)
+        expected = model.update(row[None] if width > 1 else row).forecast()
+        np.testing.assert_allclose(found, expected.reshape(found.shape), rtol=1e-7, atol=1e-9)
+
+
+def test_live_members_know_the_calendar_and_inputs():
+    pd = pytest.importorskip("pandas")
+    days = pd.date_range("2023-01-02", periods=230)
+    x = np.random.default_rng(1).normal(size=230)
+    y = 10 + 3.0 * (days.day_of_week >= 5) + np.roll(x, 1) + 0.01 * np.arange(230)
+    frame = pd.DataFrame({"y": y}, index=days)
+    past = pd.DataFrame({"x": x}, index=days)
+    model = pe.ReservoirForecaster(horizon=3, season=1, calendar="weekend")
+    model.fit(frame[:200], past=past[:200])
+    live = Live(model)
+    for t in range(200, 230):
+        found = live.read(np.array([frame["y"].iloc[t], x[t]]))
+        model.update(frame[t : t + 1], past=past[t : t + 1])
+        np.testing.assert_allclose(found, model.forecast().to_numpy(), rtol=1e-7)
+
+
+@pytest.mark.parametrize("kind", MEMBERS)
+def test_live_members_resume_bit_identically(kind, tmp_path):
+    y = series(2)
+    fit, width = MEMBERS[kind]
+    model = fit(y[:600])
+    before = np.array(model.forecast())
+    whole, first = Live(model), Live(model)
+    rows = np.abs(y[600:620, :width])
+    expected = [whole.read(row) for row in rows]
+    for row in rows[:10]:
+        first.read(row)
+    pe.save(first.state, tmp_path / "state")
+    pe.save(model, tmp_path / "model")
+    second = Live(pe.load(tmp_path / "model"))
+    second.state = pe.load(tmp_path / "state")
+    for row, values in zip(rows[10:], expected[10:], strict=True):
+        np.testing.assert_array_equal(second.read(row), values)
+    np.testing.assert_array_equal(np.array(model.forecast()), before)  # the model stays as it is
+
+
+def test_live_members_refuse_what_they_cannot_read():
+    y = series(2)
+    live = Live(pe.ReservoirForecaster(horizon=3).fit(y))
+    before = live.state
+    for row in ([np.inf, 1.0], [1.0]):
+        with pytest.raises(ValueError, match="must hold 2 finite values or NaN"):
+            live.read(np.array(row))
+    assert live.state is before
+    with pytest.raises(ValueError, match="cannot start from zero"):
+        Live(live.model, fresh=True)
+    with pytest.raises(ValueError, match="without inputs known in advance, got '0'"):
+        Live(pe.ReservoirForecaster(horizon=3).fit(y[:, 0], y[:, 1:]))
+    other = Live(StateForecaster(horizon=3).fit(y))
+    other.state = before
+    with pytest.raises(ValueError, match="another kind of model"):
+        other.read(y[0])
+
+
+def test_a_closed_loop_lives_as_its_reservoir():
+    y = series(1)
+    model = pe.ReservoirForecaster(horizon=3, strategy="closed-loop").fit(y[:600])
+    live = Live(model)
+    found = live.read(y[600])
+    expected = model.update(y[600:601]).forecast()
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)

@@ -147,6 +147,26 @@ def test_gaps_are_reported_or_filled(write):
     assert any(note.startswith("3 values of 'a' missing, the first in 2020") for note in kept.notes)
 
 
+def test_gaps_are_filled_where_that_can_be_done(write):
+    auto = Cleaning(gaps="auto")
+    path = write("t,a\n2020-01-01,1\n2020-01-02,2\n2020-01-03,3\n2020-01-06,6\n")
+    filled = read_observations(path, ["a"], cleaning=auto)
+    np.testing.assert_array_equal(filled.y.ravel(), [1, 2, 3, np.nan, np.nan, 6])
+    far = write("t,a\n2020-01-01,1\n2020-01-02,2\n2020-01-03,3\n2021-01-06,6\n")
+    kept = read_observations(far, ["a"], cleaning=auto)
+    assert kept.rows == 4
+    (note,) = [note for note in kept.notes if "gap" in note]
+    assert note.endswith(": rows are taken as equal steps")
+    odd = write("t,a\n2020-01-01,1\n2020-01-02,2\n2020-01-03,3\n2020-01-06 07:00,6\n")
+    assert read_observations(odd, ["a"], cleaning=auto).rows == 4
+
+
+def test_a_file_without_numbers_is_told_so(write):
+    path = write("verse,poet\nthis is a poem,me\nit goes on,me\n")
+    with pytest.raises(TableError, match="no column of numbers to forecast; its columns: verse, p"):
+        read_observations(path)
+
+
 def test_missing_values_need_a_decision(write):
     path = write("t,a,b\n2020-01-01,1,\n2020-01-02,,7\n2020-01-03,NA,8\n2020-01-04,4,9\n")
     with pytest.raises(TableError) as error:

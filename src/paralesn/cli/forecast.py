@@ -1,4 +1,4 @@
-"""The command `forecast`: a CSV or Parquet file in, a tested forecast out."""
+"""The command `forecast`: a table in, a tested forecast out."""
 
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from paralesn.cli.application import app, exit_on_error
 from paralesn.cli.console import console_for, picture, print_json, progress, say, stderr
 
 if TYPE_CHECKING:
+    from paralesn.tables.cleaning import Cleaning
     from paralesn.tables.observations import Observations
     from paralesn.tables.panel import Panel
     from paralesn.workflows.forecast import ForecastResult
@@ -26,86 +27,86 @@ def forecast(
             help="Column to forecast; may be repeated.", show_default="the only column of numbers"
         ),
     ] = None,
-    horizon: Annotated[int, typer.Option(min=1, help="Steps to forecast.")] = 24,
+    horizon: Annotated[
+        int | None,
+        typer.Option(min=1, help="Steps to forecast.", show_default="two seasons, or 8"),
+    ] = None,
     time: Annotated[
         str | None,
         typer.Option(help="Column with the times.", show_default="the first with dates"),
     ] = None,
+    by: options.By = None,
     exog: Annotated[
         list[str] | None,
         typer.Option(
             help="Extra input column; may be repeated. It is known in advance if the file has rows "
-            "without targets for a whole horizon at its end, otherwise read like a target."
+            "without targets for a whole horizon at its end, otherwise only up to now."
+        ),
+    ] = None,
+    season: Annotated[str, typer.Option(help="Rows of a season, 1 for none, or auto.")] = "auto",
+    interval: options.Interval = 0.9,
+    calendar: Annotated[
+        str | None,
+        typer.Option(
+            help="Inputs from the times: hour, weekday, weekend, day, week, month, quarter, with "
+            "commas between several, or auto.",
+            show_default="none",
         ),
     ] = None,
     test: Annotated[
-        float, typer.Option(min=0.01, max=0.9, help="Share of the rows, at the end, to test on.")
+        float,
+        typer.Option(
+            min=0.01, max=0.9, help="Share of the rows, at the end, to test on; at least a horizon."
+        ),
     ] = 0.2,
     search: Annotated[
         str | None,
         typer.Option(help="Look for better settings for this long: 60s, 2m.", show_default="no"),
     ] = None,
     out: options.ResultFolder = Path("forecast"),
-    season: Annotated[
-        int | None,
-        typer.Option(min=2, help="Rows of a season.", show_default="from the time column"),
-    ] = None,
-    interval: options.Interval = 0.9,
-    missing: options.Missing = "keep",
-    gaps: options.Gaps = "keep",
-    duplicates: options.Duplicates = "error",
+    missing: options.Missing = None,
+    gaps: options.Gaps = None,
+    duplicates: options.Duplicates = None,
     time_format: options.TimeFormat = None,
-    by: options.By = None,
     sep: options.Sep = None,
     decimal: options.Decimal = None,
     thousands: options.Thousands = None,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
-    """Forecast columns of a table, tested on its last part beside naive forecasts."""
-    from paralesn.tables.observations import read_observations
-    from paralesn.tables.panel import read_panel
+    """Forecast columns of a table, tested on its last part beside naive forecasts.
+
+    What did best in the test is written to forecast.csv; report.html shows it all.
+    """
     from paralesn.workflows import forecast as workflow
 
     options.folder(out)
     cleaning = options.cleaning(missing, gaps, duplicates, time_format)
     reading = options.reading(sep, decimal, thousands)
     request = workflow.ForecastRequest(
-        horizon, test, season, interval, options.seconds(search), seed
-    )
+        horizon, test, options.season(season), interval, options.calendar(calendar),
+        options.seconds(search), seed,
+    )  # fmt: skip
+    columns = {"targets": target or (), "exog": exog or (), "time": time}
     with exit_on_error():
         with progress() as report:
-            if by:
-                observations = _only_series(
-                    read_panel(
-                        data, by, target or (), exog or (), time=time, cleaning=cleaning,
-                        reading=reading,
-                    )
-                )  # fmt: skip
-            else:
-                observations = read_observations(
-                    data, target or (), exog or (), time=time, cleaning=cleaning, reading=reading
-                )
-            result = workflow.forecast(observations, request, progress=report)
+            table = _read(data, by, columns | {"cleaning": cleaning, "reading": reading})
+            result = workflow.forecast(table, request, progress=report)
         for note in result.notes:
             say(stderr(), f"Note: {options.as_options(note)}.")
         if not json:
             _print_test(result)
-        record = _write(result, out, console_for(json))
+        record = _write(result, cleaning, out, console_for(json))
         if json:
             print_json(record)
 
 
-def _only_series(panel: "Panel") -> "Observations":
-    """The series of a panel of one."""
-    from paralesn.tables.reader import TableError
+def _read(data: Path, by: list[str] | None, given: dict[str, Any]) -> "Observations | Panel":
+    """The series of a file, many of them where `by` tells them apart."""
+    from paralesn.tables.observations import read_observations
+    from paralesn.tables.panel import read_panel
 
-    if len(panel) > 1:
-        raise TableError(
-            f"{panel.path.name} has {len(panel)} series by {', '.join(panel.by)}, expected one",
-            parameter="by",
-        )
-    return panel.series[0]
+    return read_panel(data, by, **given) if by else read_observations(data, **given)
 
 
 def _print_test(result: "ForecastResult") -> None:
@@ -113,34 +114,41 @@ def _print_test(result: "ForecastResult") -> None:
     from paralesn.workflows import forecast_report as reports
 
     console = Console()
-    console.print(reports.error_table(result))
-    sentences = (
-        reports.verdict(result), reports.search_summary(result), reports.coverage_summary(result),
-    )  # fmt: skip
-    for sentence in sentences:
+    table = reports.error_table(result)
+    if table is not None:
+        console.print(table)
+    more = (reports.coverage_summary(result), reports.search_summary(result))
+    for sentence in (*reports.verdicts(result), *more):
         if sentence is not None:
             say(console, options.as_options(sentence))
 
 
-def _write(result: "ForecastResult", out: Path, console: Console) -> dict[str, Any]:
-    """Write the forecast, the model, a picture and a report, say where, and give the report."""
-    import paralesn
+def _write(
+    result: "ForecastResult", cleaning: "Cleaning", out: Path, console: Console
+) -> dict[str, Any]:
+    """Write the forecast, the model, a picture and reports, say where, and give the record."""
     from paralesn.files import save_json
+    from paralesn.report import own_forecast
     from paralesn.workflows import forecast_report as reports
+    from paralesn.workflows.forecast_picture import plot
+    from paralesn.workflows.training import save_forecaster
 
     record = reports.as_record(result)
     record["notes"] = [options.as_options(note) for note in record["notes"]]
     out.mkdir(exist_ok=True)
     paths = {
         "forecast": out / "forecast.csv", "model": out / "model.safetensors",
-        "report": out / "report.json", "picture": out / "forecast.png",
+        "picture": out / "forecast.png", "page": out / "report.html", "report": out / "report.json",
     }  # fmt: skip
+    by = sorted(set(result.methods))
     reports.write_csv(result, paths["forecast"])
-    paralesn.save(result.model, paths["model"])
-    for name in ("forecast", "model"):
-        say(console, f"{name.capitalize()}: {paths[name]}")
-    if not picture(console, paths["picture"], partial(reports.plot, result)):
+    say(console, f"Forecast: {paths['forecast']} (by the {' and the '.join(by)})")
+    save_forecaster(result, cleaning, paths["model"])
+    say(console, f"Model: {paths['model']}")
+    if not picture(console, paths["picture"], partial(plot, result)):
         del paths["picture"]
+    own_forecast.write(result, paths["page"], options.as_options)
+    say(console, f"Page: {paths['page']}")
     record["written"] = {name: str(path) for name, path in paths.items()}
     save_json(record, paths["report"])
     say(console, f"Report: {paths['report']}")

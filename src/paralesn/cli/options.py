@@ -19,7 +19,7 @@ _SINGULAR = {"targets": "target", "values": "value"}  # given once for each
 _PARAMETERS = (
     "targets", "exog", "time", "time_format", "missing", "gaps", "duplicates", "sep", "decimal",
     "thousands", "by", "case", "values", "label", "horizon", "test", "season", "interval", "search",
-    "seed", "steps", "follow",
+    "seed", "steps", "follow", "fresh", "calendar",
 )  # fmt: skip
 _MARKED = re.compile(rf"`({'|'.join(_PARAMETERS)})(?:=('[^']*'|[^`']*))?`")
 
@@ -75,12 +75,22 @@ TimeFormat = Annotated[
         show_default="as they look",
     ),
 ]
-Missing = Annotated[str, typer.Option(help="Missing values: keep, error or interpolate.")]
+Missing = Annotated[
+    str | None,
+    typer.Option(help="Missing values: keep, error or interpolate.", show_default="keep"),
+]
 Gaps = Annotated[
-    str, typer.Option(help="Skipped times: keep (take rows as equal steps) or fill (put rows in).")
+    str | None,
+    typer.Option(
+        help="Skipped times: fill (put rows in), keep (take rows as equal steps), or auto.",
+        show_default="auto",
+    ),
 ]
 Duplicates = Annotated[
-    str, typer.Option(help="Repeated times with other values: error, first, last or mean.")
+    str | None,
+    typer.Option(
+        help="Repeated times with other values: error, first, last or mean.", show_default="error"
+    ),
 ]
 
 Sep = Annotated[
@@ -118,14 +128,14 @@ def _wrong_call(error: "TableError") -> typer.BadParameter:
 
 
 def cleaning(
-    missing: str, gaps: str = "keep", duplicates: str = "error", time_format: str | None = None
+    missing: str | None, gaps: str | None, duplicates: str | None, time_format: str | None = None
 ) -> "Cleaning":
     """What to do about an untidy table; another choice than there is, is a wrong call."""
     from paralesn.tables.cleaning import Cleaning
     from paralesn.tables.reader import TableError
 
     try:
-        return Cleaning(missing, gaps, duplicates, time_format)
+        return Cleaning(missing or "keep", gaps or "auto", duplicates or "error", time_format)
     except TableError as error:
         raise _wrong_call(error) from None
 
@@ -165,6 +175,25 @@ def case_columns(case: str, time: str, values: list[str] | None, label: str) -> 
 
 
 # -- values ----------------------------------------------------------------------------------------
+
+
+def season(text: str) -> str | int:
+    """Rows of a season from auto or a number; 1: none."""
+    if text.strip().lower() == "auto":
+        return "auto"
+    if text.strip().isdigit() and int(text) >= 1:
+        return int(text)
+    raise typer.BadParameter(
+        f"--season is {text!r}, expected auto or a number of rows", param_hint="--season"
+    )
+
+
+def calendar(text: str | None) -> list[str] | str | None:
+    """Parts of the calendar from names with commas between them, or auto."""
+    if text is None or text.strip().lower() == "none":
+        return None
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    return "auto" if names == ["auto"] else names
 
 
 def seconds(text: str | None) -> float | None:

@@ -13,7 +13,8 @@ from paralesn.cli.console import print_json, progress, say, stderr
 if TYPE_CHECKING:
     from paralesn.workflows.predict import Predictions
 
-_KINDS = ("StateForecaster", "ReservoirClassifier", "ReservoirRegressor")
+_FORECASTERS = ("ReservoirForecaster", "StateForecaster")
+_KINDS = (*_FORECASTERS, "ReservoirClassifier", "ReservoirRegressor")
 
 
 @app.command()
@@ -30,16 +31,27 @@ def predict(
     ] = None,
     follow: Annotated[
         bool,
-        typer.Option("--follow", help="The rows continue those that the model has seen."),
+        typer.Option(
+            "--follow",
+            help="Rows without times continue those that the model has seen. Times tell by "
+            "themselves.",
+        ),
+    ] = False,
+    fresh: Annotated[
+        bool,
+        typer.Option("--fresh", help="The rows are a series of their own, whatever their times."),
     ] = False,
     interval: options.Interval = 0.9,
     time: Annotated[
         str | None, typer.Option(help="Column with the times.", show_default="as in training")
     ] = None,
-    missing: options.Missing = "keep",
-    gaps: options.Gaps = "keep",
-    duplicates: options.Duplicates = "error",
+    missing: options.Missing = None,
+    gaps: options.Gaps = None,
+    duplicates: options.Duplicates = None,
     time_format: options.TimeFormat = None,
+    sep: options.Sep = None,
+    decimal: options.Decimal = None,
+    thousands: options.Thousands = None,
     case: options.Case = "case",
     value: options.Value = None,
     label: options.Label = "label",
@@ -47,20 +59,26 @@ def predict(
 ) -> None:
     """Predict from new data with a saved model.
 
-    A forecaster forecasts the steps after the last row of a table. A classifier labels the series
-    of a file, as `classify` does. A regressor predicts every row of a table.
+    A forecaster reads the table as it did in training, goes on from the rows after those it has
+    seen, and forecasts the steps after the last. A classifier labels the series of a file, as
+    `classify` does. A regressor predicts every row of a table.
     """
-    from paralesn.workflows.predict import PredictionRequest, predict_file
+    from dataclasses import replace
 
+    from paralesn.workflows.predict import PredictionRequest, predict_file
+    from paralesn.workflows.training import load_training
+
+    is_tidied = any((missing, gaps, duplicates))
+    cleaning = options.cleaning(missing, gaps, duplicates) if is_tidied else None
+    reading = options.reading(sep, decimal, thousands)
     request = PredictionRequest(
-        steps, follow, interval, time,
-        options.cleaning(missing, gaps, duplicates, time_format),
-        options.case_columns(case, time or "time", value, label),
+        steps, follow, fresh, interval, replace(reading, time=time, time_format=time_format),
+        cleaning, options.case_columns(case, time or "time", value, label),
     )  # fmt: skip
     with exit_on_error():
         with progress():
             fitted = load_model(model, *_KINDS)
-            predictions = predict_file(fitted, data, request)
+            predictions = predict_file(fitted, data, request, training=load_training(model))
         _print_notes(predictions)
         if json:
             print_json(_record(type(fitted).__name__, predictions))
@@ -94,7 +112,7 @@ def _record(kind: str, predictions: "Predictions") -> dict[str, Any]:
     record: dict[str, Any] = {"model": kind}
     if kind == "ReservoirClassifier":
         record |= evaluation_record(len(columns["case"]), predictions.evaluation)
-    if kind == "StateForecaster":
+    if kind in _FORECASTERS:
         record["notes"] = [options.as_options(note) for note in predictions.notes]
     rows = zip(*columns.values(), strict=True)
     return record | {"predictions": [dict(zip(columns, row, strict=True)) for row in rows]}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from paralesn.estimators.live import Live
     from paralesn.workflows.stream import LineReader, StateSaver
 
-_KINDS = ("StateForecaster", "ReservoirRegressor")
+_KINDS = ("ReservoirForecaster", "SmootherBank", "StateForecaster", "ReservoirRegressor")
 
 
 @app.command()
@@ -45,7 +45,8 @@ def stream(
 
     Numbers are separated by commas or blanks, in the order of the columns in training. A forecaster
     writes its whole horizon, step by step; with several targets, all those of a step side by side.
-    A wrong line is reported on standard error and skipped; the state stays as it was.
+    A wrong line is reported on standard error and skipped; the state stays as it was. A
+    ReservoirForecaster takes nan for a missing value.
 
     The file of --resume is replaced as a whole, about --save-every seconds after a line at the
     latest and at the end, so that a crash leaves an earlier state. At the start, the number of

@@ -6,6 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from paralesn.estimators.forecaster.estimator import Forecaster
+from paralesn.estimators.forecaster.fitted import FittedLoop
+from paralesn.estimators.forecaster.live_members import LiveMembers, Position
 from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.estimators.state_forecaster.windows import as_series
@@ -21,25 +24,26 @@ class LiveState:
 
     Attributes
     ----------
-    state : State or None
-        Of the reservoir; None before the first row of a fresh start.
+    state : Position, State or None
+        Where the members of a `ReservoirForecaster` are; of other models the state of the
+        reservoir, None before the first row of a fresh start.
     newest : (series, width)
-        The newest observation, scaled as the reservoir reads it; empty for a regressor and before
-        the first row.
+        The newest observation of a `StateForecaster`, scaled as the reservoir reads it; empty for
+        other models and before the first row.
     lines : int
         Lines read so far, for callers that count them.
     model : str
         Identifies the model, such as a digest of its file.
     """
 
-    state: State | None
+    state: Position | State | None
     newest: np.ndarray
     lines: int = 0
     model: str = ""
 
     def __post_init__(self) -> None:
         right = (
-            (self.state is None or isinstance(self.state, State))
+            (self.state is None or isinstance(self.state, (Position, State)))
             and isinstance(self.newest, np.ndarray) and np.isfinite(self.newest).all()
             and isinstance(self.lines, int) and self.lines >= 0 and isinstance(self.model, str)
         )  # fmt: skip
@@ -66,9 +70,10 @@ class Live:
 
     Parameters
     ----------
-    model : StateForecaster or ReservoirRegressor
+    model : ReservoirForecaster, SmootherBank, StateForecaster or ReservoirRegressor
+        The first two take NaN for a missing value.
     fresh : bool
-        Start from zero.
+        Start from zero, which smoothers cannot: they need a past.
 
     Attributes
     ----------
@@ -82,7 +87,7 @@ class Live:
     >>> import numpy as np, paralesn as pe
     >>> from paralesn.estimators.live import Live
     >>> y = np.sin(np.arange(600) / 9)
-    >>> live = Live(pe.StateForecaster(horizon=3).fit(y[:500]))
+    >>> live = Live(pe.ReservoirForecaster(horizon=3).fit(y[:500]))
     >>> for value in y[500:510]:
     ...     ahead = live.read(np.array([value]))
     >>> bool(np.abs(ahead[:, 0] - y[510:513]).max() < 0.01)
@@ -90,15 +95,21 @@ class Live:
     """
 
     def __init__(self, model: Any, fresh: bool = False) -> None:
+        self._reader: LiveMembers | StateForecaster | ReservoirRegressor
+        self.model = model
+        self.state = LiveState(None, np.zeros((0, 0)))
+        if isinstance(model, Forecaster):
+            if not isinstance(model.fitted_, FittedLoop):
+                self._start_members(model, fresh)
+                return
+            model = model.fitted_.loop
         if not isinstance(model, (StateForecaster, ReservoirRegressor)):
             raise TypeError(
-                "live data need a StateForecaster or a ReservoirRegressor, got a "
-                f"{type(model).__name__}"
+                f"live data need a forecaster or a ReservoirRegressor, got a {type(model).__name__}"
             )
-        self.model = model
+        self._reader = model
         self.width = int(model.n_features_in_)
         self._readout = _of_one_row(model.readout_)
-        self.state = LiveState(None, np.zeros((0, 0)))
         if isinstance(model, StateForecaster):
             if model.n_known_:
                 raise ValueError(
@@ -109,27 +120,51 @@ class Live:
         elif not fresh and all(h.ndim == 1 for h in model.state_.layers):  # of a single series
             self.state = replace(self.state, state=model.state_)
 
+    def _start_members(self, model: Forecaster, fresh: bool) -> None:
+        """Begin with a forecaster whose members were weighed."""
+        assert not isinstance(model.fitted_, FittedLoop)
+        if fresh:
+            raise ValueError(
+                f"a {type(model).__name__} cannot start from zero: its smoothers need a past; fit "
+                "one to the first values, or continue from the end of training"
+            )
+        members = LiveMembers(model.fitted_)
+        self._reader = members
+        self.width = members.width
+        self.state = replace(self.state, state=members.end())
+
     def read(self, row: np.ndarray, lines: int = 0) -> np.ndarray:
         """Read a row (width,): forecasts (horizon, targets), or predictions (1, targets).
 
         With `only_last`, the forecast of one step.
         """
-        if isinstance(self.model, StateForecaster):
-            return self._forecast(self.model, row, lines)
-        scaling = self.model.scaling_
+        reader, before = self._reader, self.state.state
+        if isinstance(reader, LiveMembers):
+            if not isinstance(before, Position):
+                raise ValueError("the state is of another kind of model")
+            values, after = reader.read(row, before)
+            self.state = replace(self.state, state=after, lines=lines)
+            return values
+        if isinstance(before, Position):
+            raise ValueError("the state is of another kind of model")
+        if isinstance(reader, StateForecaster):
+            return self._forecast(reader, row, before, lines)
+        scaling = reader.scaling_
         x = row if scaling is None else scaling.apply(row)
-        z, state = self.model.reservoir_.step(x, self.state.state)
+        z, state = reader.reservoir_.step(x, before)
         predicted = np.asarray(self._readout.predict(z[None])).reshape(1, -1)
         self.state = replace(self.state, state=state, lines=lines)
         return predicted
 
-    def _forecast(self, model: StateForecaster, row: np.ndarray, lines: int) -> np.ndarray:
+    def _forecast(
+        self, model: StateForecaster, row: np.ndarray, start: State | None, lines: int
+    ) -> np.ndarray:
         windows, before = model.fitted_.windows, self.state.newest
         newest = windows.series(windows.scaled(row[None]))[:, 0]  # (series, width)
         inputs = newest
         if windows.changes:
             inputs = newest - before if before.size else np.zeros_like(newest)
-        z, state = model.reservoir_.step(inputs, self.state.state)
+        z, state = model.reservoir_.step(inputs, start)
         values = windows.predictions(self._readout, z, newest)
         self.state = replace(self.state, state=state, newest=newest, lines=lines)
         return windows.restored(windows.flat(values))

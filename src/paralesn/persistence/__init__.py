@@ -4,7 +4,7 @@
 can be saved decorates itself with it, and users' own classes may do the same.
 """
 
-from paralesn.persistence.model_file import load, save
+from paralesn.persistence.model_file import load, load_metadata, save
 from paralesn.persistence.registry import register
 
-__all__ = ["load", "register", "save"]
+__all__ = ["load", "load_metadata", "register", "save"]

@@ -9,7 +9,8 @@ constructed.
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from paralesn.persistence.registry import entry_of, names_of_models
 FORMAT = 2
 
 
-def save(model: Any, path: str | os.PathLike) -> None:
+def save(model: Any, path: str | os.PathLike, *, metadata: Mapping[str, Any] | None = None) -> None:
     """Write a model, fitted or not, to exactly `path`.
 
     The file is written aside and renamed, so an interrupted save leaves what was there before.
@@ -38,14 +39,17 @@ def save(model: Any, path: str | os.PathLike) -> None:
         class of your own (see `register`).
     path : str or path
         Nothing is added to the name.
+    metadata : mapping, optional
+        What else to keep with the model, as JSON can hold it: `load_metadata` reads it.
 
     Examples
     --------
     >>> import tempfile, paralesn as pe
+    >>> from paralesn.persistence import load_metadata
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     pe.save(pe.ParalESN(units=7), folder + "/model.esn")
-    ...     pe.load(folder + "/model.esn")
-    ParalESN(units=7)
+    ...     pe.save(pe.ParalESN(units=7), folder + "/model.esn", metadata={"by": "me"})
+    ...     pe.load(folder + "/model.esn"), load_metadata(folder + "/model.esn")
+    (ParalESN(units=7), {'by': 'me'})
     """
     if entry_of(model) is None:
         raise TypeError(
@@ -53,7 +57,9 @@ def save(model: Any, path: str | os.PathLike) -> None:
             f"paralesn.register, got {type(model).__name__}"
         )
     arrays: dict[str, np.ndarray] = {}
-    content = {"format": FORMAT, "version": version("paralesn")}
+    content: dict[str, Any] = {"format": FORMAT, "version": version("paralesn")}
+    if metadata is not None:
+        content["metadata"] = dict(metadata)
     body = json.dumps({**content, "model": encode(model, arrays, "model")}, allow_nan=True)
     data = write_tensors(arrays, {"paralesn": body, "sha256": checksum(body, arrays)})
     path = Path(path)
@@ -68,17 +74,38 @@ def load(path: str | os.PathLike) -> Any:
 
     A file of an older or newer format is refused; save its model anew with this version.
     """
+    content, arrays = _read(path)
+    with _named(path):
+        if "object" not in content["model"]:
+            raise KeyError("it holds no model")
+        return decode(content["model"], arrays)
+
+
+def load_metadata(path: str | os.PathLike) -> dict[str, Any]:
+    """What was saved with a model besides it; empty where nothing was."""
+    content, _ = _read(path)
+    with _named(path):
+        return dict(content.get("metadata", {}))
+
+
+def _read(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The JSON and the arrays of a file, checked to be whole."""
     data = Path(path).read_bytes()
-    try:
+    with _named(path):
         header, arrays = read_header(data), read_tensors(data)
         body = header["paralesn"]
         if checksum(body, arrays) != header["sha256"]:
             raise ValueError("its checksum does not match: the file is damaged")
         content = json.loads(body)
         _check_format(content)
-        if "object" not in content["model"]:
-            raise KeyError("it holds no model")
-        return decode(content["model"], arrays)
+        return content, arrays
+
+
+@contextmanager
+def _named(path: str | os.PathLike) -> Iterator[None]:
+    """Raise whatever is wrong with a file as an error that names it."""
+    try:
+        yield
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path} cannot be loaded: {error}") from error
     except (SafetensorError, KeyError, IndexError, AttributeError) as error:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 CHOICES = {
     "missing": ("keep", "error", "interpolate"),
-    "gaps": ("keep", "fill"),
+    "gaps": ("keep", "fill", "auto"),
     "duplicates": ("error", "first", "last", "mean"),
 }
 
@@ -30,9 +30,10 @@ class Cleaning:
     missing : "keep", "error" or "interpolate"
         Values that are missing: keep them as NaN, refuse them, or fill them linearly. Values that
         are to be known in advance, after the last target, are never kept missing.
-    gaps : "keep" or "fill"
+    gaps : "keep", "fill" or "auto"
         Times that are skipped: take rows as equal steps, or insert rows, which are missing values
-        where `missing` is "keep", and else on the line between their neighbours.
+        where `missing` is "keep", and else on the line between their neighbours. "auto" inserts
+        rows where times are on a grid, with at most ten for every row there is.
     duplicates : "error", "first", "last" or "mean"
         Times that are repeated with other values. Identical rows are always dropped.
     time_format : str, optional
@@ -161,11 +162,12 @@ def fill_gaps(observations: "Observations", cleaning: Cleaning) -> "Observations
         return observations
     count = int((steps[gaps] - 1).sum())
     note = f"{counted(gaps.size, 'gap')}, {counted(count, 'row')} missing ({clock}), first {first}"
-    if cleaning.gaps == "keep":
-        equal = "rows are taken as equal steps"
-        notes.append(Note("gaps", f"{note}: {equal}; `gaps='fill'` puts rows in"))
+    equal, is_long = "rows are taken as equal steps", count > 10 * len(times)
+    if cleaning.gaps == "keep" or (cleaning.gaps == "auto" and is_long):
+        hint = "" if is_long else "; `gaps='fill'` puts rows in"
+        notes.append(Note("gaps", f"{note}: {equal}{hint}"))
         return observations
-    if count > 10 * len(times):
+    if is_long:
         raise TableError(
             f"`gaps='fill'` would put in more than ten times the rows there are: {note}",
             parameter="gaps",

@@ -163,9 +163,15 @@ def _only_numeric_column(table: Table, others: set[str | None]) -> str:
     names = [str(name) for name in table.frame.columns if name not in others]
     numeric = [name for name in names if table.is_numeric(name)]
     candidates = [name for name in numeric if not _counts_rows(table, name)] or numeric
+    if not numeric:
+        raise TableError(
+            f"{table.path.name} has no column of numbers to forecast; its columns: "
+            f"{listed(list(table.names), 10)}",
+            parameter="targets",
+        )
     if len(candidates) != 1:
         raise TableError(
-            f"`targets` must say which column to forecast, one of: {', '.join(numeric or names)}",
+            f"`targets` must say which column to forecast, one of: {', '.join(numeric)}",
             parameter="targets",
         )
     return candidates[0]

@@ -4,10 +4,14 @@ from typing import Any
 
 import numpy as np
 
+from paralesn.estimators.forecaster.estimator import Forecaster
+from paralesn.estimators.forecaster.fitted import FittedLoop
 from paralesn.reservoirs.base import Reservoir
+from paralesn.tables.clock import format_times
 from paralesn.theory.contraction import spectrum
 
 _COMPONENTS = ("features", "reservoir", "readout")
+_LISTED = 50  # series
 
 
 def describe(model: Any) -> dict[str, Any]:
@@ -24,6 +28,8 @@ def describe(model: Any) -> dict[str, Any]:
     record: dict[str, Any] = {"kind": type(model).__name__}
     if not hasattr(model, "get_params"):  # the state of a stream
         return record | {"lines": getattr(model, "lines", None)}
+    if isinstance(model, Forecaster):
+        return record | _forecaster(model)
     components = {
         name: component
         for name in _COMPONENTS
@@ -39,16 +45,66 @@ def describe(model: Any) -> dict[str, Any]:
     return record | _sizes(model) | {name: describe(part) for name, part in components.items()}
 
 
+def _forecaster(model: Forecaster) -> dict[str, Any]:
+    """Settings of a forecaster, its members and what it knows of its series."""
+    settings = {name: plain(value) for name, value in model.get_params(deep=False).items()}
+    record: dict[str, Any] = {"settings": settings}
+    if not hasattr(model, "fitted_"):
+        return record
+    fitted = model.fitted_
+    if isinstance(fitted, FittedLoop):
+        record |= {name: describe(getattr(fitted.loop, f"{name}_")) for name in
+                   ("reservoir", "readout")}  # fmt: skip
+    for member in getattr(getattr(fitted, "ensemble", None), "shared", ()):
+        name = "reservoir of logarithms" if member.log else "reservoir"
+        record |= {
+            name: describe(member.reservoir),
+            f"readout of the {name}": describe(member.readout),
+        }
+    columns, known = learnt_columns(model)
+    learnt: dict[str, Any] = {
+        "series": len(model.names_), "steps": int(fitted.ends.counts.sum()),
+        "horizon": model.horizon_, "columns": columns and columns[:_LISTED],
+        "known_in_advance": known,
+    }  # fmt: skip
+    if fitted.ends.kind:
+        last = fitted.ends.last.astype("M8[ns]") if fitted.ends.is_date else fitted.ends.last
+        learnt |= {
+            "clock": str(fitted.ends.clock),
+            "last": format_times(last.max(keepdims=True))[0],
+        }
+    if not isinstance(fitted, FittedLoop):
+        every = [model.weights_] if len(model.names_) == 1 else model.weights_[:_LISTED]
+        names = [str(name) for name in model.names_[:_LISTED]]
+        learnt |= {
+            "seasons": {n: list(m) for n, m in zip(names, fitted.seasons, strict=False)},
+            "weights": dict(zip(names, every, strict=False)),
+        }  # fmt: skip
+    return record | {"learnt": learnt | {"notes": model.notes_}}
+
+
 def drawn_reservoir(model: Any) -> Any:
     """The reservoir with layers that is inside a model, or is the model; None without one."""
     if model is None or hasattr(model, "layers_"):
         return model
+    if isinstance(model, Forecaster) and hasattr(model, "fitted_"):
+        if isinstance(model.fitted_, FittedLoop):
+            return model.fitted_.loop.reservoir_
+        shared = model.fitted_.ensemble.shared
+        return shared[0].reservoir if shared else None
     inner = getattr(model, "features_", None) or getattr(model, "reservoir_", None)
     return drawn_reservoir(inner)
 
 
 def learnt_columns(forecaster: Any) -> tuple[list[str] | None, list[str]]:
-    """Names of the targets, None where they had none, and of inputs known in advance."""
+    """Names of what a row holds, None where they had none, and of inputs known in advance."""
+    if isinstance(forecaster, Forecaster):
+        fitted = forecaster.fitted_
+        known, past = (getattr(getattr(fitted, kind, None), "names", []) for kind in
+                       ("known", "past"))  # fmt: skip
+        if fitted.layout.backend is None:
+            return None, list(known)
+        return [str(name) for name in (*fitted.layout.names, *past)], list(known)
     return forecaster.target_names_, forecaster.known_names_ or []
 
 

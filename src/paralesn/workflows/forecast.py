@@ -1,17 +1,27 @@
 """Forecast people's own series: tested on its last part, then made from all of it."""
 
 import time
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from paralesn.estimators.state_forecaster.forecaster import StateForecaster
+from paralesn.estimators.forecaster import closed_loop, following
+from paralesn.estimators.forecaster.estimator import Forecaster, ReservoirForecaster
+from paralesn.estimators.forecaster.fitted import FittedForecaster
 from paralesn.tables.observations import Observations
+from paralesn.tables.panel import Panel
 from paralesn.tables.reader import TableError
-from paralesn.workflows.backtest import BacktestResult, Problem, backtest, interval_offsets
+from paralesn.workflows.file_series import FileSeries
+from paralesn.workflows.forecast_test import LEAST, ForecastTest, TestPlan, plan_test, run_test
+from paralesn.workflows.naive_intervals import naive_with_interval
 from paralesn.workflows.progress import Progress, silent
-from paralesn.workflows.tune import Settings, TuningResult, make_forecaster, tune
+from paralesn.workflows.tuning import Tuned, tune
+from paralesn.workflows.yardsticks import MODEL
+
+_MOST = 100  # steps that are forecast where nobody says how many
 
 
 @dataclass(frozen=True)
@@ -20,83 +30,101 @@ class ForecastRequest:
 
     Attributes
     ----------
-    horizon : int
-        Steps to forecast.
+    horizon : int, optional
+        Steps to forecast. Default: as many as extra inputs are known in advance for, at most 100;
+        without such, two seasons, or 8 steps, at most a quarter of the rows.
     test : float
-        Share of the rows, at the end, to test on.
-    season : int, optional
-        Rows of a season. Default: as the time column suggests.
+        Share of the rows, at the end, to test on: at least a horizon.
+    season : "auto" or int
+        Rows of a season; 1: none.
     interval : float
         Share of values that intervals should hold.
+    calendar : str or sequence of str, optional
+        Inputs from the times of rows, such as "weekday", or "auto".
     search : float, optional
         Seconds to look for better settings than the defaults. Default: not at all.
     seed : int
-        Of the reservoir and of the search.
+        Of the search.
     """
 
-    horizon: int = 24
+    horizon: int | None = None
     test: float = 0.2
-    season: int | None = None
+    season: str | int = "auto"
     interval: float = 0.9
+    calendar: Any = None
     search: float | None = None
     seed: int = 0
 
 
 @dataclass(frozen=True, eq=False)
 class ForecastResult:
-    """A forecast, how good its model was in the test, and the model.
+    """A forecast, how good it was in the test, and the model.
 
     Attributes
     ----------
-    observations, request
+    series : FileSeries
         What it was made from.
-    model : StateForecaster
+    request : ForecastRequest
+    model : ReservoirForecaster or SmootherBank
         Fitted to all rows.
-    values, lower, upper : array (horizon, targets)
-        The forecast and its interval; `lower` and `upper` are None where the series is too short.
-    test : BacktestResult
-        Of a model fitted to the rows before `test_start`.
-    test_start : int
-        First row of the test part.
-    season : int or None
+    seasons : tuple of tuples of int
+        Considered for every series.
     known_in_advance : bool
-        Whether exogenous columns were known in advance; otherwise they are read like targets.
-    settings : dict
-        Other settings than the defaults.
-    search : TuningResult or None
+        Whether extra inputs were known in advance; otherwise only up to now.
+    test : ForecastTest
+    search : Tuned or None
+    methods : tuple of str
+        What forecasts each target: "model", or the naive method that was better in the test.
+    values, lower, upper : array (series, horizon)
+        The forecast and its interval.
     notes : tuple of str
         What to know about the data and the forecast.
     seconds : float
     """
 
-    observations: Observations
+    series: FileSeries
     request: ForecastRequest
-    model: StateForecaster
-    values: np.ndarray
-    lower: np.ndarray | None
-    upper: np.ndarray | None
-    test: BacktestResult
-    test_start: int
-    season: int | None
+    model: Forecaster
+    seasons: tuple[tuple[int, ...], ...]
     known_in_advance: bool
-    settings: Settings
-    search: TuningResult | None
+    test: ForecastTest
+    search: Tuned | None
+    methods: tuple[str, ...]
+    values: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
     notes: tuple[str, ...]
     seconds: float
 
+    @property
+    def horizon(self) -> int:
+        """Steps that are forecast."""
+        return int(self.values.shape[1])
+
+    def method_of(self, series: int) -> str:
+        """What forecasts a series."""
+        return self.methods[series % len(self.methods)]
+
+    @property
+    def season(self) -> int | None:
+        """The season that most series have, or None."""
+        counts = Counter(seasons[0] if seasons else None for seasons in self.seasons)
+        return counts.most_common(1)[0][0]
+
 
 def forecast(
-    observations: Observations,
+    data: Observations | Panel,
     request: ForecastRequest | None = None,
     *,
     progress: Progress = silent,
 ) -> ForecastResult:
-    """Forecast a series: search where that is wanted, test, learn from everything, forecast.
+    """Forecast series: learn from everything, test, and write down what did best in the test.
 
     Parameters
     ----------
-    observations : Observations
-        As `paralesn.tables.observations.read_observations` reads them from a file.
+    data : Observations or Panel
+        As `paralesn.tables.observations.read_observations` or `paralesn.tables.panel.read_panel`
+        read them from a file.
     request : ForecastRequest, optional
     progress : function, optional
         Told what is being done.
@@ -110,110 +138,128 @@ def forecast(
     >>> path = Path(tempfile.mkdtemp()) / "wave.csv"
     >>> _ = path.write_text("wave\\n" + "".join(f"{np.sin(t / 7):.6f}\\n" for t in range(500)))
     >>> result = forecast(read_observations(path), ForecastRequest(horizon=5))
-    >>> result.test.beats_naive()
-    True
-    >>> result.values.ravel().round(2).tolist()
-    [0.74, 0.63, 0.52, 0.39, 0.25]
+    >>> result.methods, result.values.round(2).tolist()
+    (('model',), [[0.74, 0.64, 0.52, 0.39, 0.25]])
     """
     start, request = time.monotonic(), request or ForecastRequest()
-    notes = list(observations.notes)
-    problem = state_problem(observations, request, notes)
-    test_start = _test_start(problem, request)
-    search = None
+    series = FileSeries.of(data)
+    notes = list(series.notes)
+    horizon, known = _horizon_of_inputs(series, request, notes)
+    progress("learning", 0.0)
+    fresh: Forecaster = ReservoirForecaster(
+        horizon=horizon, season=request.season, calendar=request.calendar
+    )
+    model = _fitted(series, fresh, known)
+    horizon = model.horizon_
+    seasons = seasons_of(model)
+    plan, search = plan_test(series, horizon, request.test), None
+    fresh.set_params(horizon=horizon)
     if request.search is not None:
-        search = tune(
-            problem.between(0, test_start), request.search, share=request.test, seed=request.seed,
-            progress=progress,
-        )  # fmt: skip
-    settings = {} if search is None else search.settings
-    progress("testing", 0.0)
-    tested = make_forecaster(problem, settings, seed=request.seed, rows=test_start)
-    tested.fit(problem.y[:test_start], problem.inputs(0, test_start))
-    test = backtest(tested, problem, test_start, request.interval)
+        search = _searched(series, plan, fresh, known, request, notes, progress)
+    if search is not None and search.settings:
+        fresh = search.model
+        progress("learning", 0.0)
+        model = _fitted(series, clone(fresh), known)
+    naive_seasons = [own[0] if own else 1 for own in seasons]
+    test = run_test(
+        series, plan, clone(fresh), known, naive_seasons, request.interval, progress=progress
+    )
+    notes += [note for note in (*model.notes_, *test.notes) if note not in notes]
+    methods = tuple(test.best(target) for target in series.targets)
     progress("forecasting", 0.0)
-    model = make_forecaster(problem, settings, seed=request.seed)
-    model.fit(*_named(problem, observations))
-    values, lower, upper = _forecast_ahead(model, problem, request.interval, notes)
+    ahead = series.inputs_ahead(horizon) if known else None
+    values, lower, upper = predict_series(model, ahead, horizon, request.interval)
+    for i in range(len(series)):
+        method = methods[i % len(methods)]
+        if method != MODEL:
+            own = series.values[i]
+            naive = naive_with_interval(method, own, horizon, test.season_of(i), request.interval)
+            values[i], lower[i], upper[i] = naive
     return ForecastResult(
-        observations, request, model, values, lower, upper, test, test_start, problem.season,
-        problem.X is not None, settings, search, tuple(notes), time.monotonic() - start,
+        series, request, model, seasons, known, test, search, methods, values, lower, upper,
+        tuple(notes), time.monotonic() - start,
     )  # fmt: skip
 
 
-def state_problem(
-    observations: Observations, request: ForecastRequest, notes: list[str]
-) -> Problem:
-    """Decide on the season, and on what exogenous columns are.
+def _fitted(series: FileSeries, model: Forecaster, known: bool) -> Forecaster:
+    """The forecaster, fitted to all rows."""
+    given = series.fit_arguments(known)
+    return model.fit(given.y, given.X, past=given.past, **given.names)
 
-    Where the table goes on after the last target for at least a horizon, exogenous columns are
-    known in advance. Otherwise they are further series: read like the targets, not reported on.
+
+def _searched(
+    series: FileSeries, plan: TestPlan, model: Forecaster, known: bool, request: ForecastRequest,
+    notes: list[str], progress: Progress,
+) -> Tuned | None:  # fmt: skip
+    """Look for settings on what precedes the test; None where that is too short."""
+    assert request.search is not None
+    if not plan.parts or min(plan.training(series).rows) < int(model.horizon) + LEAST:
+        notes.append("no settings were looked for: there are too few rows before the test")
+        return None
+    given = plan.training(series).fit_arguments(known)
+    return tune(
+        clone(model), given.y, given.X, past=given.past, budget=float(request.search),
+        seed=request.seed, progress=progress, **given.names,
+    )  # fmt: skip
+
+
+def seasons_of(model: Forecaster) -> tuple[tuple[int, ...], ...]:
+    """Seasons considered for every series; the closed loop considers none."""
+    fitted = model.fitted_
+    return fitted.seasons if isinstance(fitted, FittedForecaster) else ((),) * len(model.names_)
+
+
+def predict_series(
+    model: Forecaster, X: Any, steps: int, interval: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Forecasts of a fitted model and their bounds, each (series, steps); NaN without bounds."""
+    fitted = model.fitted_
+    if isinstance(fitted, FittedForecaster):
+        values, bounds = following.ahead(fitted, X, steps)
+        return values, *bounds(interval)
+    loop = fitted.loop
+    values = np.asarray(loop.forecast(steps, X)).reshape(steps, -1)
+    closed_loop.check_range(values, fitted.low, fitted.high)
+    if not loop.has_intervals_:
+        return values.T, np.full_like(values.T, np.nan), np.full_like(values.T, np.nan)
+    found = loop.forecast(steps, X, interval)
+    return values.T, found.lower.reshape(steps, -1).T, found.upper.reshape(steps, -1).T
+
+
+def _horizon_of_inputs(
+    series: FileSeries, request: ForecastRequest, notes: list[str]
+) -> tuple[int | None, bool]:
+    """The horizon as far as it is known yet, and whether extra inputs are known in advance.
+
+    They are where the table goes on after the last target for at least a horizon. Otherwise they
+    are known only up to now.
     """
-    season = request.season
-    if season is None and observations.clock is not None:
-        season = observations.clock.season(observations.rows)
-    if season is None:
-        notes.append("no season is known: `season` gives one to compare with")
-    targets, names = len(observations.targets), ", ".join(observations.exog)
-    if not observations.exog:
-        return Problem(observations.y, targets, None, request.horizon, season)
-    if observations.future >= request.horizon:
-        notes.append(f"{names}: known in advance, as the file goes on after the last target")
-        return Problem(observations.y, targets, observations.X, request.horizon, season)
-    if observations.future:
+    names, future, horizon = ", ".join(series.exog), series.future, request.horizon
+    if not series.exog:
+        return horizon, False
+    longest = max(part.future for part in series.parts)
+    if not longest:
+        notes.append(
+            f"{names}: read as it comes, not known in advance, as the file ends with the last "
+            "target"
+        )
+        return horizon, False
+    if not future:
+        key = next(k for k, part in zip(series.keys, series.parts, strict=True) if not part.future)
         raise TableError(
-            f"{names} is known for {observations.future} rows after the last target, which "
-            f"`horizon={request.horizon}` exceeds: lower it, add rows, or leave out the rows "
-            "without target",
+            f"{names} is known after the last target of some series, but not of {'/'.join(key)!r}: "
+            "add rows for it, or leave out all rows without target"
+        )
+    if horizon is not None and future < horizon:
+        raise TableError(
+            f"{names} is known for {future} rows after the last target, which `horizon={horizon}` "
+            "exceeds: lower it, add rows, or leave out the rows without target",
             parameter="horizon",
         )
-    notes.append(
-        f"{names}: read as it comes, not known in advance, as the file ends with the last target"
-    )
-    y = observations.values[: observations.rows]
-    return Problem(y, targets, None, request.horizon, season)
-
-
-def _test_start(problem: Problem, request: ForecastRequest) -> int:
-    """The first row of the test part, which must be at least as long as the horizon."""
-    rows, h = len(problem.y), problem.horizon
-    count = int(request.test * rows)
-    if count < h:
-        raise TableError(
-            f"`test={request.test:g}` of {rows} rows is {count}, fewer than `horizon={h}`: give "
-            "more rows, a larger share or a shorter horizon",
-            parameter="test",
+    notes.append(f"{names}: known in advance, as the file goes on after the last target")
+    if horizon is None and future > _MOST:
+        notes.append(
+            f"{names} is known for {future} rows to come, of which {_MOST} are forecast; `horizon` "
+            "forecasts more"
         )
-    left = rows - count
-    least = 2 * h + 20
-    if left < least:
-        raise TableError(
-            f"{left} rows are left to learn from, expected at least {least} (2 `horizon` + 20): "
-            "give more rows, a smaller `test` or a shorter `horizon`",
-            parameter="test",
-        )
-    return left
-
-
-def _named(problem: Problem, observations: Observations) -> tuple[Any, Any]:
-    """Series and known inputs with the names of their columns, which the model remembers."""
-    import pandas as pd
-
-    names = [*observations.targets, *observations.exog][: problem.y.shape[1]]
-    y = pd.DataFrame(problem.y, columns=names)
-    X = problem.inputs(0, len(problem.y))
-    return y, None if X is None else pd.DataFrame(X, columns=list(observations.exog))
-
-
-def _forecast_ahead(
-    model: StateForecaster, problem: Problem, interval: float, notes: list[str]
-) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-    """Forecast the steps after the last row; values and bounds (horizon, targets)."""
-    rows, h, d = len(problem.y), problem.horizon, problem.targets
-    X = problem.inputs(rows, rows + h)
-    values = model.forecast(X=X).reshape(h, -1)
-    offsets = interval_offsets(model, X, interval)
-    if offsets is None:
-        notes.append(f"no intervals: the series is too short to learn {interval:.0%} ones")
-        return values[:, :d], None, None
-    lower, upper = ((values + offset)[:, :d] for offset in offsets)
-    return values[:, :d], lower, upper
+    return horizon or min(future, _MOST), True

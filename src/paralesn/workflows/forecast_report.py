@@ -1,51 +1,105 @@
-"""Show a forecast: a table, sentences, plain data, a CSV file, a picture."""
+"""Show a forecast: a table, sentences, plain data, columns of a CSV file."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.table import Table
 
-from paralesn.files import require, save_figure
-from paralesn.tables.clock import format_times
+from paralesn.estimators.forecaster.fitted import FittedForecaster
+from paralesn.tables.notes import counted
 from paralesn.tables.writer import save_columns
-from paralesn.workflows.backtest import MODEL, SEASONAL
+from paralesn.workflows.describe import plain
+from paralesn.workflows.file_series import FileSeries
 from paralesn.workflows.forecast import ForecastResult
+from paralesn.workflows.yardsticks import MODEL, SEASONAL
 
-_SHOWN = 6  # targets in a picture
+_METRICS = ("mae", "rmse", "mase")
+_LISTED = 200  # series that reports list
 
 
-def error_table(result: ForecastResult) -> Table:
-    """Errors of the test by target, those of the model beside naive ones."""
-    test = result.test
-    forecasts = f"{test.origins} forecasts of {len(result.values)} steps"
-    rows = result.observations.rows - result.test_start
-    table = Table(title=f"Test on the last {rows} rows: {forecasts}")
+def method_label(result: ForecastResult, method: str) -> str:
+    """The name of a method, with the season where it has one that is the same for all series."""
+    test = result.test.result
+    if method != SEASONAL or test is None:
+        return method
+    seasons = {int(m) for m in test.season if m > 1}
+    return f"{method} ({seasons.pop()})" if len(seasons) == 1 else method
+
+
+def error_table(result: ForecastResult) -> Table | None:
+    """Errors of the test by target, those of the model beside naive ones; None without a test."""
+    test, series = result.test, result.series
+    if test.result is None:
+        return None
+    forecasts = counted(len(test.result.origins), "forecast")
+    of = f" of {counted(len(test.result.names), 'series')}".replace("seriess", "series")
+    many = f"{forecasts}{of if series.is_long else ''} of {counted(result.horizon, 'step')}"
+    table = Table(title=f"Test on the last {test.rows} rows: {many}")
     for name in ("target", "forecast by"):
         table.add_column(name)
-    for name in ("MAE", "RMSE", "MASE"):
+    for name in (*map(str.upper, _METRICS), *(["best for"] if series.is_long else [])):
         table.add_column(name, justify="right")
-    for k, target in enumerate(result.observations.targets):
-        best = min(errors.mae[k] for errors in test.errors.values())
-        for method, errors in test.errors.items():
-            label = f"{method} ({result.season})" if method == SEASONAL else method
-            cells = [f"{float(measure[k]):.4g}" for measure in errors]
-            table.add_row(target, label, *cells, style="bold" if errors.mae[k] <= best else None)
+    for target in series.targets:
+        best = test.best(target)
+        for method in test.methods:
+            cells = [_short(test.error(method, metric, target)) for metric in _METRICS]
+            if series.is_long:
+                cells.append(f"{wins(result, target)[method]} series")
+            style = "bold" if method == best else None
+            table.add_row(target, method_label(result, method), *cells, style=style)
         table.add_section()
     return table
 
 
-def verdict(result: ForecastResult) -> str:
-    """One sentence that says whether the model beats naive forecasts."""
-    test, naive = result.test, result.test.best_naive()
-    error, naive_error = test.overall(MODEL), test.overall(naive)
-    measure = "MASE" if np.isfinite(test.errors[MODEL].mase).all() else "MAE"
-    compared = f"{measure} {error:.4g} against {naive_error:.4g}"
-    if test.beats_naive():
-        less = f" ({1 - error / naive_error:.0%} less)" if naive_error > 0 else ""
-        return f"The model beats the {naive} forecast: {compared}{less}."
-    advice = "use that one" if result.search is not None else "use that one, or try `search=60`"
-    return f"The model does NOT beat the {naive} forecast: {compared}; {advice}."
+def wins(result: ForecastResult, target: str) -> dict[str, int]:
+    """For how many series of a target each method had the least error; the first of equal ones."""
+    test = result.test
+    assert test.result is not None
+    rows = test.rows_of(target)
+    errors = np.array([test.result.errors[method]["mae"][rows] for method in test.methods])
+    best = np.nan_to_num(errors, nan=np.inf).argmin(axis=0)
+    counts = np.bincount(best, minlength=len(test.methods)).tolist()
+    return dict(zip(test.methods, counts, strict=True))
+
+
+def _short(value: float) -> str:
+    return f"{value:.4g}" if np.isfinite(value) else "-"
+
+
+# -- sentences -------------------------------------------------------------------------------------
+
+
+def verdicts(result: ForecastResult) -> list[str]:
+    """Sentences that say whether the model beats naive forecasts, and what is written."""
+    test, series = result.test, result.series
+    if test.result is None:
+        return ["The forecast was not tested: there are too few rows for that."]
+    every = [_verdict(result, target) for target in series.targets]
+    naive = [target for target, method in zip(series.targets, result.methods, strict=True)
+             if method != MODEL]  # fmt: skip
+    if naive:
+        which = "" if len(series.targets) == 1 else f" of {', '.join(naive)}"
+        every.append(
+            f"What is written{which} is therefore the naive forecast; the saved model is still the "
+            "model."
+        )
+    return every
+
+
+def _verdict(result: ForecastResult, target: str) -> str:
+    test, several = result.test, len(result.series.targets) > 1
+    measure, naive, best = test.measure(target), test.best_naive(target), test.best(target)
+    error, other = (test.error(method, measure, target) for method in (MODEL, naive))
+    of, label = f" of {target}" if several else "", method_label(result, naive)
+    if best != MODEL:
+        compared = f"{measure.upper()} {other:.4g} against {error:.4g}"
+        return f"The {label} forecast{of} is better than the model: {compared}."
+    compared = f"{measure.upper()} {error:.4g} against {other:.4g}"
+    less = f" ({1 - error / other:.0%} less)" if other > 0 else ""
+    beats = "beats" if error < other else "is as good as"
+    return f"The model {beats} the {label} forecast{of}: {compared}{less}."
 
 
 def search_summary(result: ForecastResult) -> str | None:
@@ -53,65 +107,88 @@ def search_summary(result: ForecastResult) -> str | None:
     search = result.search
     if search is None:
         return None
+    settings = ", ".join(f"{name} {value}" for name, value in search.settings.items())
     return (
-        f"Search: tried {search.trials} in {search.seconds:.0f} s; error on validation data "
-        f"{search.error:.4g}, that of the defaults {search.default_error:.4g}."
+        f"Search: tried {len(search.trials)}; error before the test {search.best_error:.4g}, that "
+        f"of the defaults {search.default_error:.4g}; {settings or 'the defaults stay'}."
     )
 
 
 def coverage_summary(result: ForecastResult) -> str | None:
-    """One sentence on how many test values the intervals held; None without intervals."""
-    if result.test.coverage is None:
+    """One sentence on how many test values the intervals held; None without a test."""
+    share, interval = result.test.coverage, result.request.interval
+    if share is None:
         return None
-    interval, share = result.request.interval, float(result.test.coverage.mean())
-    return f"Intervals meant to hold {interval:.0%} held {share:.1%} of the test values."
+    return f"The model's {interval:.0%} intervals held {share:.1%} of the test values."
+
+
+# -- plain data ------------------------------------------------------------------------------------
 
 
 def as_record(result: ForecastResult) -> dict[str, Any]:
     """Everything but the forecast itself, as JSON can hold it."""
-    search = result.search
+    names, weights = result.series.names[:_LISTED], weights_of(result)[:_LISTED]
     return {
         "data": _data_record(result),
-        "notes": list(result.notes),
-        "horizon": result.request.horizon,
+        "notes": [str(note) for note in result.notes],
+        "horizon": result.horizon,
         "season": result.season,
-        "test": _test_record(result),
-        "search": None if search is None else {
-            "trials": search.trials, "seconds": round(search.seconds, 2),
-            "error": _number(search.error), "error_of_defaults": _number(search.default_error),
-        },
-        "settings": result.settings,
+        "seasons": {name: list(m) for name, m in zip(names, result.seasons, strict=False)},
+        "forecast_by": dict(zip(result.series.targets, result.methods, strict=True)),
+        "test": None if result.test.result is None else _test_record(result),
+        "search": _search_record(result),
+        "weights": dict(zip(names, weights, strict=False)),
+        "interval": result.request.interval,
         "seed": result.request.seed,
         "seconds": round(result.seconds, 2),
-    }  # fmt: skip
+    }
+
+
+def weights_of(result: ForecastResult) -> list[dict[str, float]]:
+    """What each member of the model counts, for every series; nothing of the closed loop."""
+    if not isinstance(result.model.fitted_, FittedForecaster):
+        return []
+    weights = result.model.weights_
+    return [weights] if isinstance(weights, dict) else weights
 
 
 def _data_record(result: ForecastResult) -> dict[str, Any]:
-    observations = result.observations
-    return {
-        "file": observations.path.name, "rows": observations.rows,
-        "future_rows": observations.future, "targets": list(observations.targets),
-        "exog": list(observations.exog), "exog_known_in_advance": result.known_in_advance,
-        "time": observations.time,
-        "interval_of_rows": None if observations.clock is None else str(observations.clock),
+    series = result.series
+    record = {
+        "file": series.path.name, "rows": int(series.rows.sum()),
+        "future_rows": series.future, "targets": list(series.targets),
+        "exog": list(series.exog), "exog_known_in_advance": result.known_in_advance,
+        "time": series.time,
+        "interval_of_rows": None if series.clock is None else str(series.clock),
     }  # fmt: skip
+    return record | ({"by": list(series.by), "series": len(series)} if series.is_long else {})
 
 
 def _test_record(result: ForecastResult) -> dict[str, Any]:
-    test, observations = result.test, result.observations
+    test = result.test
+    assert test.result is not None
     errors = {
         target: {
-            method: {name: _number(values[k]) for name, values in errors._asdict().items()}
-            for method, errors in test.errors.items()
+            method: {metric: _number(test.error(method, metric, target)) for metric in _METRICS}
+            for method in test.methods
         }
-        for k, target in enumerate(observations.targets)
+        for target in result.series.targets
     }
     return {
-        "rows": observations.rows - result.test_start, "forecasts": test.origins,
-        "errors": errors,
-        "beats_naive": test.beats_naive(), "best_naive": test.best_naive(),
-        "interval": result.request.interval,
-        "share_inside": None if test.coverage is None else _number(test.coverage.mean()),
+        "rows": test.rows, "forecasts": len(test.result.origins), "errors": errors,
+        "beats_naive": test.best() == MODEL, "best_naive": test.best_naive(),
+        "share_inside": None if test.coverage is None else _number(test.coverage),
+    }  # fmt: skip
+
+
+def _search_record(result: ForecastResult) -> dict[str, Any] | None:
+    search = result.search
+    if search is None:
+        return None
+    return {
+        "trials": len(search.trials), "error": _number(search.best_error),
+        "error_of_defaults": _number(search.default_error), "settings": plain(search.settings),
+        "importance": plain(search.importance),
     }  # fmt: skip
 
 
@@ -120,82 +197,40 @@ def _number(value: Any) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
+# -- columns ---------------------------------------------------------------------------------------
+
+
 def forecast_columns(
-    names: tuple[str, ...], values: Any, lower: Any = None, upper: Any = None
-) -> dict[str, list[Any]]:
-    """Forecasts (steps, targets) as columns by name: each target, then its interval."""
-    columns: dict[str, list[Any]] = {}
-    for k, name in enumerate(names):
-        columns[name] = values[:, k].tolist()
-        if lower is not None and upper is not None:
-            columns[f"{name}_lower"] = lower[:, k].tolist()
-            columns[f"{name}_upper"] = upper[:, k].tolist()
+    series: FileSeries, parts: Sequence[int], values: np.ndarray, lower: np.ndarray,
+    upper: np.ndarray, methods: Sequence[str],
+) -> dict[str, list[Any]]:  # fmt: skip
+    """Forecasts (series, steps) as columns by name: keys, times, each target with its interval.
+
+    Parameters
+    ----------
+    parts : sequence of int
+        The parts of the file that are wanted.
+    methods : sequence of str
+        What forecasts each target.
+    """
+    steps, width = values.shape[1], len(series.targets)
+    columns: dict[str, list[Any]] = {
+        name: [series.keys[j][k] for j in parts for _ in range(steps)]
+        for k, name in enumerate(series.by)
+    }
+    columns[series.time or "step"] = [
+        text for j in parts for text in series.when(series.ahead(j * width, steps))
+    ]
+    for k, name in enumerate(series.targets):
+        for suffix, bound in (("", values), ("_lower", lower), ("_upper", upper)):
+            column = [float(value) for j in parts for value in bound[j * width + k]]
+            columns[f"{name}{suffix}"] = column
+        columns[f"{name}_by"] = [methods[k]] * (len(parts) * steps)
     return columns
 
 
 def write_csv(result: ForecastResult, path: Path) -> None:
     """Write the forecast, a row for each step."""
-    observations = result.observations
-    when: dict[str, list[Any]] = {
-        observations.time or "step": format_times(observations.ahead(len(result.values)))
-    }
-    columns = forecast_columns(observations.targets, result.values, result.lower, result.upper)
-    save_columns(path, when | columns)
-
-
-def plot(result: ForecastResult, path: Path) -> None:
-    """Draw the end of the series, the forecast, and what the tested model said of the end."""
-    require("matplotlib", "plot", purpose="a picture")
-    from matplotlib.figure import Figure
-
-    observations, h = result.observations, len(result.values)
-    names = observations.targets[:_SHOWN]
-    figure = Figure(figsize=(9, 1.2 + 2.4 * len(names)), layout="constrained")
-    grid = figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]
-    for k, axes in enumerate(grid):
-        _plot_target(axes, result, k)
-    if observations.time is None:
-        grid[-1].set_xlabel("row")
-    omitted = len(observations.targets) - len(names)
-    more = f" (and {omitted} more)" if omitted else ""
-    figure.suptitle(f"{', '.join(names)}{more}: {h} steps ahead")
-    handles, labels = grid[0].get_legend_handles_labels()
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize="small"
-    )
-    save_figure(figure, path)
-
-
-def _plot_target(axes: Any, result: ForecastResult, k: int) -> None:
-    """Draw one target."""
-    h = len(result.values)
-    before, after = _time_axis(result)
-    marker = "." if h == 1 else None
-    y = result.observations.y[-len(before) :, k]
-    axes.plot(before, y, color="0.25", linewidth=1.1, label="observed")
-    axes.plot(
-        before[-h:], result.test.latest[:, k], color="tab:orange", linewidth=1.2,
-        linestyle="--", label="test forecast of the last steps", marker=marker,
-    )  # fmt: skip
-    if result.lower is not None and result.upper is not None:
-        axes.fill_between(
-            after, result.lower[:, k], result.upper[:, k], color="tab:blue", alpha=0.18,
-            linewidth=0, label=f"{result.request.interval:.0%} interval",
-        )  # fmt: skip
-    axes.plot(
-        after, result.values[:, k], color="tab:blue", linewidth=1.6, label="forecast",
-        marker=marker,
-    )  # fmt: skip
-    axes.set_ylabel(result.observations.targets[k])
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.margins(x=0.01)
-
-
-def _time_axis(result: ForecastResult) -> tuple[np.ndarray, np.ndarray]:
-    """Times, or numbers, of the last rows that are drawn, and of the steps to come."""
-    observations, h = result.observations, len(result.values)
-    end = observations.rows
-    shown = min(end, max(4 * h, 2 * (result.season or 1), 60))
-    if observations.times is None:
-        return np.arange(end - shown, end) + 1, np.arange(end, end + h) + 1
-    return observations.times[end - shown : end], observations.ahead(h)
+    every = range(len(result.series.parts))
+    given = (result.values, result.lower, result.upper, result.methods)
+    save_columns(path, forecast_columns(result.series, every, *given))

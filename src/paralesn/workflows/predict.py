@@ -1,6 +1,7 @@
 """Apply a saved model to new data: forecast after a table, label series, or predict rows."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from paralesn.estimators.classifier import ReservoirClassifier
+from paralesn.estimators.forecaster.estimator import ReservoirForecaster
 from paralesn.estimators.live import reading
 from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.estimators.state_forecaster.forecaster import StateForecaster
@@ -16,11 +18,13 @@ from paralesn.tables.cleaning import Cleaning
 from paralesn.tables.clock import format_times
 from paralesn.tables.observations import Observations, read_observations
 from paralesn.tables.reader import TableError, column_names
+from paralesn.tables.reading import Reading
 from paralesn.workflows.classify import Evaluation, evaluate, predict_labels, prediction_columns
+from paralesn.workflows.continuation import Continuation, continue_forecast, read_newer
 from paralesn.workflows.describe import learnt_columns
-from paralesn.workflows.forecast_report import forecast_columns
+from paralesn.workflows.training import Training, training_of
 
-MODELS = (StateForecaster, ReservoirClassifier, ReservoirRegressor)
+MODELS = (ReservoirForecaster, StateForecaster, ReservoirClassifier, ReservoirRegressor)
 
 
 @dataclass(frozen=True)
@@ -32,22 +36,26 @@ class PredictionRequest:
     steps : int, optional
         Steps to forecast. Default: the model's horizon.
     follow : bool
-        Whether the new rows follow on those the model has seen; otherwise it starts from zero.
+        Whether new rows without times follow on those the model has seen; otherwise they are a
+        series of their own. Times tell by themselves.
+    fresh : bool
+        Whether new rows are a series of their own, whatever their times.
     interval : float
         Share of values that a forecaster's intervals should hold.
-    time : str, optional
-        Time column of a table.
-    cleaning : Cleaning
-        What to do about missing values, skipped times and repeated times.
+    reading : Reading, optional
+        How the file is written, where that is another way than in training.
+    cleaning : Cleaning, optional
+        What to do about missing values, skipped times and repeated times. Default: as in training.
     columns : CaseColumns
         Columns of a long table, for a classifier.
     """
 
     steps: int | None = None
     follow: bool = False
+    fresh: bool = False
     interval: float = 0.9
-    time: str | None = None
-    cleaning: Cleaning = field(default_factory=Cleaning)
+    reading: Reading | None = None
+    cleaning: Cleaning | None = None
     columns: CaseColumns = field(default_factory=CaseColumns)
 
 
@@ -63,32 +71,48 @@ class Predictions:
     evaluation: Evaluation | None = None
 
 
-def predict_file(model: Any, path: Path, request: PredictionRequest | None = None) -> Predictions:
+def predict_file(
+    model: Any,
+    path: Path,
+    request: PredictionRequest | None = None,
+    *,
+    training: Training | None = None,
+) -> Predictions:
     """Predict from a file with a fitted model.
 
-    A forecaster reads the table and forecasts the steps after it. A classifier takes the files that
-    `classify_files` takes. A regressor predicts every row from the columns it learnt from.
+    A forecaster reads on from the rows it has not seen, and forecasts the steps after them. A
+    classifier takes the files that `classify_files` takes. A regressor predicts every row from the
+    columns it learnt from.
 
     Parameters
     ----------
-    model : StateForecaster, ReservoirClassifier or ReservoirRegressor
-        A forecaster that follows is updated.
+    model : ReservoirForecaster, StateForecaster, ReservoirClassifier or ReservoirRegressor
+        A `StateForecaster` that follows is updated.
     path : Path
     request : PredictionRequest, optional
+    training : Training, optional
+        What a forecaster remembers of the file it learnt from. Default: what the model itself knows
+        of it.
 
     Examples
     --------
     >>> import tempfile, numpy as np, pandas as pd, paralesn as pe
     >>> from pathlib import Path
     >>> from paralesn.workflows.predict import predict_file
-    >>> table = pd.DataFrame({"wave": np.sin(np.arange(400) / 7).round(6)})
-    >>> model = pe.StateForecaster(horizon=3).fit(table)
+    >>> days = pd.date_range("2023-01-01", periods=400, name="day")
+    >>> table = pd.DataFrame({"wave": np.sin(np.arange(400) / 7).round(6)}, index=days)
+    >>> model = pe.ReservoirForecaster(horizon=2).fit(table[:380])
     >>> path = Path(tempfile.mkdtemp()) / "new.csv"
-    >>> table.to_csv(path, index=False)
-    >>> [round(value, 2) for value in predict_file(model, path).columns["wave"]]
-    [0.56, 0.67, 0.77]
+    >>> table.to_csv(path)
+    >>> predictions = predict_file(model, path)
+    >>> predictions.columns["day"], [round(value, 2) for value in predictions.columns["wave"]]
+    (['2024-02-05', '2024-02-06'], [0.56, 0.67])
+    >>> predictions.notes[-1]
+    '380 rows up to 2024-01-15, where training ended: left out'
     """
     request = request or PredictionRequest()
+    if isinstance(model, ReservoirForecaster):
+        return _continue(model, path, request, training or training_of(model))
     if isinstance(model, StateForecaster):
         return _forecast(model, path, request)
     if isinstance(model, ReservoirClassifier):
@@ -99,9 +123,25 @@ def predict_file(model: Any, path: Path, request: PredictionRequest | None = Non
     raise TypeError(f"model must be one of {expected}, got {type(model).__name__}")
 
 
+def _continue(
+    model: ReservoirForecaster, path: Path, request: PredictionRequest, training: Training
+) -> Predictions:
+    """Forecast the steps after the new rows of a table."""
+    series = read_newer(path, training, request.cleaning, request.reading)
+    wanted = Continuation(request.steps, request.interval, request.follow, request.fresh)
+    try:
+        columns, notes = continue_forecast(model, series, training, wanted)
+    except TableError:
+        raise
+    except ValueError as error:
+        raise TableError(f"{path.name}: {error}") from error
+    return Predictions(columns, tuple(notes))
+
+
 def _classify(model: ReservoirClassifier, path: Path, request: PredictionRequest) -> Predictions:
     """Label the series of a file."""
-    cases = read_cases(path, request.columns, request.cleaning.missing)
+    missing = "error" if request.cleaning is None else request.cleaning.missing
+    cases = read_cases(path, request.columns, missing)
     labels = predict_labels(model, cases)
     return Predictions(prediction_columns(cases, labels), evaluation=evaluate(model, cases, labels))
 
@@ -114,7 +154,7 @@ def _regress(model: ReservoirRegressor, path: Path, request: PredictionRequest) 
             f"{path.name} has the columns {', '.join(names)}, expected {model.n_features_in_} "
             "inputs as the model learnt from"
         )
-    observations = read_observations(path, names, time=request.time, cleaning=request.cleaning)
+    observations = _observations(path, names, (), request)
     state = None
     if request.follow:
         state = model.state_
@@ -127,6 +167,16 @@ def _regress(model: ReservoirRegressor, path: Path, request: PredictionRequest) 
     suffixes = [""] if values.shape[1] == 1 else [f"_{k}" for k in range(1, values.shape[1] + 1)]
     columns = {f"prediction{suffix}": values[:, k].tolist() for k, suffix in enumerate(suffixes)}
     return Predictions({"row": list(range(1, len(values) + 1)), **columns})
+
+
+def _observations(
+    path: Path, targets: list[str], exog: Sequence[str], request: PredictionRequest
+) -> Observations:
+    """The columns of a table, rows as they are."""
+    cleaning = request.cleaning or Cleaning()
+    if cleaning.gaps == "auto":
+        cleaning = replace(cleaning, gaps="keep")
+    return read_observations(path, targets, exog, cleaning=cleaning, reading=request.reading)
 
 
 def _named(model: ReservoirRegressor, observations: Observations) -> Any:
@@ -145,9 +195,7 @@ def _forecast(model: StateForecaster, path: Path, request: PredictionRequest) ->
         raise TableError(
             "the model does not know the names of its columns: fit it to pandas frames"
         )
-    observations = read_observations(
-        path, targets, exog, time=request.time, cleaning=request.cleaning
-    )
+    observations = _observations(path, targets, exog, request)
     notes = list(observations.notes)
     steps = request.steps or model.horizon_
     ahead = _inputs_ahead(model, observations, steps)
@@ -157,9 +205,15 @@ def _forecast(model: StateForecaster, path: Path, request: PredictionRequest) ->
     except ValueError as error:
         raise TableError(f"{path.name}: {error}") from error
     # Only the last step, where that is all the model predicts.
-    when = format_times(observations.ahead(steps))[-len(values) :]
-    columns = forecast_columns(tuple(targets), values, lower, upper)
-    return Predictions({observations.time or "step": when, **columns}, tuple(notes))
+    columns: dict[str, list[Any]] = {
+        observations.time or "step": format_times(observations.ahead(steps))[-len(values) :]
+    }
+    for k, name in enumerate(targets):
+        columns[name] = values[:, k].tolist()
+        if lower is not None and upper is not None:
+            columns[f"{name}_lower"] = lower[:, k].tolist()
+            columns[f"{name}_upper"] = upper[:, k].tolist()
+    return Predictions(columns, tuple(notes))
 
 
 def _inputs_ahead(

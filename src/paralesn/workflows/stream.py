@@ -9,8 +9,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from paralesn.estimators.forecaster.live_members import Position
 from paralesn.estimators.live import Live, LiveState
 from paralesn.persistence import save
+from paralesn.tables.notes import listed
 from paralesn.workflows.describe import learnt_columns
 
 
@@ -46,7 +48,8 @@ class LineReader:
 
     def __init__(self, live: Live) -> None:
         self._live = live
-        self._expected = _expected_numbers(live.model)
+        self._expected = _expected_numbers(live)
+        self._may_miss = isinstance(live.state.state, Position)
 
     def read(self, line: bytes, number: int) -> np.ndarray:
         """Predictions after line `number`; a wrong line is counted and raises ValueError."""
@@ -66,21 +69,20 @@ class LineReader:
             row = np.zeros(0)
         if row.size != width or (commas and commas != width - 1):
             raise ValueError(f"expected {self._expected}, got {text[:80]!r}")
-        if not np.isfinite(row).all():
+        if np.isinf(row).any() or (np.isnan(row).any() and not self._may_miss):
             raise ValueError(f"expected finite numbers, got {text[:80]!r}")
         return row
 
 
-def _expected_numbers(model: Any) -> str:
+def _expected_numbers(live: Live) -> str:
     """What a line must hold."""
-    names = None
+    names, model, count = None, live.model, live.width
     if hasattr(model, "horizon_"):
         names, _ = learnt_columns(model)
     elif hasattr(model, "feature_names_in_"):
         names = [str(name) for name in model.feature_names_in_]
-    count = int(model.n_features_in_)
     text = f"{count} number{'s' if count > 1 else ''}"
-    return text if names is None else f"{text} ({', '.join(names)})"
+    return text if names is None else f"{text} ({listed(names, 10)})"
 
 
 class StateSaver:

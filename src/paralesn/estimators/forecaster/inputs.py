@@ -241,10 +241,11 @@ def _from_long(
     columns.pop(names.target, None)
     if times is not None and times.dtype.kind not in "Mbiuf":
         times = np.array([np.datetime64(str(t)) for t in times], "M8[ns]")
-    out = []
+    out, none = [], np.zeros(0, int)
+    rows_of = {} if ids is None else _rows_of_each(ids)
     for label, wanted in zip(layout.names, steps, strict=True):
         rows = np.arange(len(next(iter(columns.values()), []))) if ids is None else \
-            np.flatnonzero(ids == label)  # fmt: skip
+            rows_of.get(label, none)  # fmt: skip
         own = {n: column[rows] for n, column in columns.items()}
         who = f"{name} of {label!r}" if ids is not None else name
         if times is not None and wanted.times is not None:
@@ -253,6 +254,14 @@ def _from_long(
             raise ValueError(f"{who} must have {wanted.count} time steps here, got {len(rows)}")
         out.append(own)
     return out
+
+
+def _rows_of_each(ids: np.ndarray) -> dict[Any, np.ndarray]:
+    """Rows of every series of a long frame, in their order."""
+    rows: dict[Any, list[int]] = {}
+    for row, label in enumerate(ids.tolist()):
+        rows.setdefault(label, []).append(row)
+    return {label: np.array(own) for label, own in rows.items()}
 
 
 def filled(values: np.ndarray) -> np.ndarray:

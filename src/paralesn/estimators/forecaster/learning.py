@@ -1,5 +1,6 @@
 """Fit a forecaster: from what people gave to series, inputs, effects, seasons and members."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -87,8 +88,11 @@ def floor_of(values: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def default_horizon(seasons: Sequence[tuple[int, ...]], lengths: Sequence[int]) -> int:
-    """Two seasons, or 8 steps without one; at most a quarter of the series and 100 steps."""
-    season = max((s[0] for s in seasons if s), default=4)
+    """Two seasons, or 8 steps without one; at most a quarter of the series and 100 steps.
+
+    Of several series the season is that of most.
+    """
+    (season, _), *_ = Counter(s[0] if s else 4 for s in seasons).most_common(1)
     return max(1, min(2 * season, int(np.median(lengths)) // 4, 100))
 
 

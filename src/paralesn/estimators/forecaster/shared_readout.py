@@ -18,7 +18,7 @@ from paralesn.series import Series
 _LARGEST = 1e300  # forecast, by an unstable one
 HELD_OUT = 0.25  # share of each series, at its end, that the member is judged on
 _ROWS = 100_000  # learnt from, about
-_BLOCK = 4096  # rows that are learnt from together
+_BLOCK = 8192  # rows that are learnt from together
 
 Lesson = tuple[np.ndarray, np.ndarray]  # states (n, columns) and targets (n, horizon)
 

@@ -1,0 +1,170 @@
+"""Members of a forecaster on live data: moved on by a row at a time, apart from what was learnt."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from paralesn.estimators.forecaster.calendar import calendar_columns
+from paralesn.estimators.forecaster.ensemble import FittedEnsemble
+from paralesn.estimators.forecaster.fitted import Ends, FittedForecaster
+from paralesn.estimators.forecaster.learning import scaled
+from paralesn.estimators.forecaster.panel import LIST, LONG
+from paralesn.layers.state import State
+from paralesn.persistence import register
+
+_LEAST = 64  # steps of the past that are kept, where seasons need fewer
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Position:
+    """Where the members of a forecaster are: what changes with every row.
+
+    Attributes
+    ----------
+    ends : Ends
+        Of the series.
+    smoothers : (rows, M)
+        States of the smoothers of all series.
+    states : tuple of State
+        Of the reservoir of each shared readout.
+    newest, latest : tuples of arrays
+        The last values that each of these read, and what its readout reads of the last step.
+    recent : (steps,)
+        The last steps of every series, end to end, as members read them.
+    counts : (S,)
+        Steps of each in `recent`.
+    """
+
+    ends: Ends
+    smoothers: np.ndarray
+    states: tuple[State, ...]
+    newest: tuple[np.ndarray, ...]
+    latest: tuple[np.ndarray, ...]
+    recent: np.ndarray
+    counts: np.ndarray
+
+    def __post_init__(self) -> None:
+        right = (
+            np.isfinite(self.smoothers).all() and int(self.counts.sum()) == self.recent.size
+            and len(self.states) == len(self.newest) == len(self.latest)
+            and self.ends.counts.shape == self.counts.shape
+        )  # fmt: skip
+        if not right:
+            raise ValueError("the parts of a Position do not fit together")
+
+    def histories(self) -> list[np.ndarray]:
+        """The last steps of every series."""
+        return np.split(self.recent, np.cumsum(self.counts)[:-1])
+
+
+class LiveMembers:
+    """Read rows with a fitted forecaster of any number of series.
+
+    Parameters
+    ----------
+    fitted : FittedForecaster
+        Without inputs known in advance. Those known up to now must be the same for all series.
+
+    Attributes
+    ----------
+    width : int
+        Values of a row: one for each series, then the inputs known up to now.
+    """
+
+    def __init__(self, fitted: FittedForecaster) -> None:
+        if fitted.known.names:
+            names = ", ".join(map(repr, fitted.known.names))
+            raise ValueError(f"live data need a model without inputs known in advance, got {names}")
+        if fitted.past.names and (fitted.layout.kind in (LIST, LONG) or fitted.past.categories):
+            raise ValueError(
+                "live data need inputs of numbers that are the same for all series, got "
+                f"{', '.join(map(repr, fitted.past.names))}"
+            )
+        self.fitted = fitted
+        self.width = fitted.count + len(fitted.past.names)
+        self._needed = [_needed(bank.periods, bank.flat_weights) for bank in fitted.ensemble.banks]
+
+    def end(self) -> Position:
+        """After everything the forecaster has seen."""
+        return self._position(self.fitted.ends, self.fitted.ensemble, self.fitted.remainders())
+
+    def read(self, row: np.ndarray, position: Position) -> tuple[np.ndarray, Position]:
+        """Forecasts (horizon, series) after a row (width,), NaN where a value is missing."""
+        fitted, count = self.fitted, self.fitted.count
+        if row.shape != (self.width,) or np.isinf(row).any():
+            raise ValueError(f"row must hold {self.width} finite values or NaN, got {row}")
+        horizon = fitted.ensemble.horizon
+        others = np.nan_to_num(scaled(row[None, count:], fitted.past_scaling))
+        explained = [self._explained(position.ends, i, horizon + 1) for i in range(count)]
+        new = [row[i : i + 1] - explained[i][:1] for i in range(count)]
+        histories, origin = position.histories(), np.zeros(1, np.int64)
+        forecasts, ensemble = self._at(position).follow(
+            histories, new, [others] * count, [origin] * count
+        )
+        values = np.stack([f[0] + e[1:] for f, e in zip(forecasts, explained, strict=True)], axis=1)
+        grown = [np.concatenate(pair) for pair in zip(histories, new, strict=True)]
+        return (
+            np.maximum(values, fitted.floor),
+            self._position(_next(position.ends), ensemble, grown),
+        )
+
+    def _explained(self, ends: Ends, i: int, steps: int) -> np.ndarray:
+        """What the calendar explains (steps,) of the steps to come of series i."""
+        fitted = self.fitted
+        if not fitted.calendar:
+            return np.zeros(steps)
+        times = np.asarray(ends.times_ahead(i, steps))
+        return fitted.effects.of(i, calendar_columns(times, fitted.calendar))
+
+    def _at(self, position: Position) -> FittedEnsemble:
+        """The ensemble, its members at a position."""
+        ensemble = self.fitted.ensemble
+        banks = replace(ensemble.banks, state=position.smoothers, counts=position.ends.counts)
+        moving = zip(
+            ensemble.shared, position.states, position.newest, position.latest, strict=True
+        )
+        shared = tuple(replace(m, state=s, newest=n, latest=z) for m, s, n, z in moving)
+        return replace(ensemble, banks=banks, shared=shared)
+
+    def _position(
+        self, ends: Ends, ensemble: FittedEnsemble, histories: Sequence[np.ndarray]
+    ) -> Position:
+        kept = [_recent(y, needed) for y, needed in zip(histories, self._needed, strict=True)]
+        shared = ensemble.shared
+        return Position(
+            ends, ensemble.banks.state, tuple(m.state for m in shared),
+            tuple(m.newest for m in shared), tuple(m.latest for m in shared),
+            np.concatenate(kept), np.array([y.size for y in kept], np.int64),
+        )  # fmt: skip
+
+
+def _needed(periods: np.ndarray, flat_weights: np.ndarray) -> int:
+    """Steps of the past that naive forecasts look at; medians of demand look at all of them."""
+    if flat_weights.size:
+        return 1 << 62
+    return max(_LEAST, 3 * int(periods.max(initial=1)))
+
+
+def _recent(y: np.ndarray, needed: int) -> np.ndarray:
+    """The last steps, from the last value on where all of them are missing."""
+    if y.size <= needed:
+        return y
+    recent = y[-needed:]
+    if np.isfinite(recent).any():
+        return recent
+    seen = np.flatnonzero(np.isfinite(y))
+    return y[seen[-1] :] if seen.size else recent
+
+
+def _next(ends: Ends) -> Ends:
+    """One step later."""
+    counts = ends.counts + 1
+    if not ends.kind:
+        return replace(ends, counts=counts)
+    last = [np.asarray(ends.times_ahead(i, 1))[0] for i in range(len(counts))]
+    times = np.array(last)
+    return replace(
+        ends, counts=counts, last=times.astype("M8[ns]").astype(np.int64) if ends.is_date else times
+    )
