@@ -297,3 +297,16 @@ def test_an_update_from_another_world_stays_finite():
     assert np.isfinite(model.forecast(50)).all()
     huge = forecaster(season=12).fit(1e150 * T[:400])
     assert np.isfinite(huge.forecast(50)).all()
+
+
+def test_updates_of_a_closed_loop_must_follow():
+    pd = pytest.importorskip("pandas")
+    days = pd.date_range("2024-01-01", periods=300, freq="D")
+    y = pd.Series(np.sin(np.arange(300) / 9), days)
+    model = pe.ReservoirForecaster(strategy="closed-loop").fit(y[:200])
+    with pytest.raises(ValueError, match=r"2024-07-18, got 2024-07-16, which was seen already"):
+        model.update(y[197:205])
+    with pytest.raises(ValueError, match="must go on at 2024-07-19"):
+        model.update(y[210:220])
+    model.update(y[200:210])
+    assert model.forecast(1).index[0] == days[210]

@@ -7,6 +7,7 @@ import numpy as np
 
 from paralesn import checks
 from paralesn.estimators.forecaster.fitted import Ends, FittedLoop
+from paralesn.estimators.forecaster.following import check_follows
 from paralesn.estimators.forecaster.output import assemble, check_levels, check_quantiles
 from paralesn.estimators.forecaster.panel import LIST, LONG, LongNames, Panel, read_panel
 from paralesn.estimators.state_forecaster.forecaster import StateForecaster
@@ -53,9 +54,10 @@ def update(fitted: FittedLoop, y: Any, X: Any, refit: bool) -> FittedLoop:
     """Continue from new observations."""
     from copy import copy
 
-    panel = read_panel(y, fitted.long_names, fitted.frequency)
+    panel = read_panel(y, fitted.long_names, fitted.frequency, usual=fitted.ends.clock)
     if len(panel.values) != len(fitted.layout.names):
         raise ValueError(f"y must hold {len(fitted.layout.names)} series, got {len(panel.values)}")
+    check_follows(fitted, panel, list(range(len(panel.values))))
     new = _table(panel)
     loop = copy(fitted.loop).update(new, X, refit=refit)
     ends = fitted.ends

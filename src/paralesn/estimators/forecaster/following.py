@@ -8,7 +8,7 @@ import numpy as np
 
 from paralesn.estimators.forecaster import inputs as reading
 from paralesn.estimators.forecaster.calendar import calendar_columns
-from paralesn.estimators.forecaster.fitted import FittedForecaster, Memory
+from paralesn.estimators.forecaster.fitted import FittedForecaster, FittedLoop, Memory
 from paralesn.estimators.forecaster.grid import Grid
 from paralesn.estimators.forecaster.inputs import Columns, Encoder, Steps, filled
 from paralesn.estimators.forecaster.learning import (
@@ -117,11 +117,11 @@ def _new_rows(fitted: FittedForecaster, y: Any) -> tuple[Panel, list[int]]:
             raise ValueError(f"y must have the columns {layout.names} as in fit, got "
                              f"{panel.layout.names}")  # fmt: skip
         order = list(range(len(layout.names)))
-    _check_follows(fitted, panel, order)
+    check_follows(fitted, panel, order)
     return panel, order
 
 
-def _check_follows(fitted: FittedForecaster, panel: Panel, order: list[int]) -> None:
+def check_follows(fitted: FittedForecaster | FittedLoop, panel: Panel, order: list[int]) -> None:
     """Raise for observations that were seen already, and for gaps."""
     ends = fitted.ends
     for i, grid in zip(order, panel.grids, strict=True):
