@@ -21,6 +21,7 @@ from paralesn.workflows.progress import Progress, silent
 from paralesn.workflows.tuning import Tuned, tune
 from paralesn.workflows.yardsticks import MODEL
 
+_LARGEST = 1e150  # value that can be learnt from
 _MOST = 100  # steps that are forecast where nobody says how many
 
 
@@ -143,6 +144,7 @@ def forecast(
     """
     start, request = time.monotonic(), request or ForecastRequest()
     series = FileSeries.of(data)
+    _refuse_huge(series)
     notes = list(series.notes)
     horizon, known = _horizon_of_inputs(series, request, notes)
     progress("learning", 0.0)
@@ -162,8 +164,9 @@ def forecast(
         model = _fitted(series, clone(fresh), known)
     naive_seasons = [own[0] if own else 1 for own in seasons]
     test = run_test(
-        series, plan, clone(fresh), known, naive_seasons, request.interval, progress=progress
-    )
+        series, plan, clone(fresh), horizon, known, naive_seasons, request.interval,
+        progress=progress,
+    )  # fmt: skip
     notes += [note for note in (*model.notes_, *test.notes) if note not in notes]
     methods = tuple(test.best(target) for target in series.targets)
     progress("forecasting", 0.0)
@@ -179,6 +182,17 @@ def forecast(
         series, request, model, seasons, known, test, search, methods, values, lower, upper,
         tuple(notes), time.monotonic() - start,
     )  # fmt: skip
+
+
+def _refuse_huge(series: FileSeries) -> None:
+    """Raise for numbers whose squares are none any more."""
+    for name, values in zip(series.names, series.values, strict=True):
+        largest = float(np.nanmax(np.abs(values)))
+        if largest > _LARGEST:
+            raise TableError(
+                f"{series.path.name}: {name!r} holds {largest:.3g}, too large to learn from: give "
+                "it in other units"
+            )
 
 
 def _fitted(series: FileSeries, model: Forecaster, known: bool) -> Forecaster:
@@ -197,10 +211,13 @@ def _searched(
         notes.append("no settings were looked for: there are too few rows before the test")
         return None
     given = plan.training(series).fit_arguments(known)
-    return tune(
+    search = tune(
         clone(model), given.y, given.X, past=given.past, budget=float(request.search),
         seed=request.seed, progress=progress, **given.names,
     )  # fmt: skip
+    if search.interrupted:  # the whole forecast, not the search alone
+        raise KeyboardInterrupt
+    return search
 
 
 def seasons_of(model: Forecaster) -> tuple[tuple[int, ...], ...]:

@@ -164,14 +164,14 @@ def _has_values(part: Observations, span: int) -> bool:
 
 
 def run_test(
-    series: FileSeries, plan: TestPlan, model: Any, known: bool, seasons: Sequence[int],
-    interval: float, *, progress: Progress = silent,
+    series: FileSeries, plan: TestPlan, model: Any, horizon: int, known: bool,
+    seasons: Sequence[int], interval: float, *, progress: Progress = silent,
 ) -> ForecastTest:  # fmt: skip
-    """Test a forecaster, whose horizon is given, as planned.
+    """Test a forecaster as planned.
 
     `seasons` are those of the seasonal naive forecast of every series, 1 where there is none.
     """
-    horizon, targets, rows = int(model.horizon), series.targets, series.rows
+    targets, rows = series.targets, series.rows
     if not plan.parts:
         note = (
             f"not tested: {counted(int(rows.max()), 'row')} are too few to hold out {horizon} for "

@@ -99,16 +99,3 @@ def times_of(fitted: FittedForecaster, i: int, count: int, new: bool) -> np.ndar
     if clock.at_end:
         return np.asarray(((months + 1).astype("M8[D]") - 1).astype("M8[ns]"))
     return np.asarray(months.astype("M8[ns]") + (grid.last - grid.last.astype("M8[M]")))
-
-
-def residuals(fitted: FittedForecaster, i: int, most: int = 4000) -> np.ndarray:
-    """What one-step forecasts of the last steps of series i were off, (n,); NaN where unknown.
-
-    Of a longer series the members begin a third earlier than the first of `most` steps.
-    """
-    part = following.part_of(fitted, [i])
-    (y,), past = part.remainders(), part.memory.past
-    first = max(0, y.size - most - most // 3)
-    (ahead,) = part.ensemble.one_step([y[first:]], [past[first:]])
-    off = y[first:] - ahead
-    return np.asarray(off[-most:] if first else off)
