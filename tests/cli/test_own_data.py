@@ -118,8 +118,7 @@ def test_a_short_monthly_series(tmp_path):
     months = pd.date_range("2001-01-31", periods=100, freq="ME")
     frame = pd.DataFrame({"month": months, "sold": 50 + t + 5 * np.sin(t * np.pi / 6)})
     frame.to_csv(tmp_path / "data.csv", index=False)
-    done = call("forecast", tmp_path / "data.csv", "--out", tmp_path / "out")
-    assert "5 forecasts" not in done.stdout
+    call("forecast", tmp_path / "data.csv", "--out", tmp_path / "out")
     table = pd.read_csv(tmp_path / "out/forecast.csv")
     assert table["month"].tolist()[:2] == ["2009-05-31", "2009-06-30"]
     assert len(table) == 24
@@ -157,14 +156,12 @@ def test_many_series_of_a_long_table(tmp_path, rng):
     table = pd.read_csv(out / "forecast.csv")
     assert list(table) == ["shop", "day", "sold", "sold_lower", "sold_upper", "sold_by"]
     assert table["shop"].value_counts().to_dict() == {f"s{k}": 5 for k in range(4)}
-    assert table["day"].tolist()[:5] == days[-1:].shift(1).union(
-        pd.date_range(days[-1], periods=6)[1:]
-    ).strftime("%Y-%m-%d").tolist()
+    ahead = pd.date_range(days[-1], periods=6)[1:].strftime("%Y-%m-%d")
+    assert table["day"].tolist() == [*ahead] * 4
     means = table.groupby("shop")["sold"].mean()
     np.testing.assert_allclose(means, 20 * np.arange(4) + 30, atol=2)
     again = call("predict", out / "model.safetensors", path)
-    assert len(again.stdout.splitlines()) == 21
-    assert "'s0' and 3 more" not in again.stderr
+    assert again.stdout == (out / "forecast.csv").read_text()
 
 
 def test_a_file_as_excel_writes_it_in_german(tmp_path):
