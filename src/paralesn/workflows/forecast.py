@@ -15,7 +15,7 @@ from paralesn.tables.observations import Observations
 from paralesn.tables.panel import Panel
 from paralesn.tables.reader import TableError
 from paralesn.workflows.file_series import FileSeries
-from paralesn.workflows.forecast_test import LEAST, ForecastTest, TestPlan, plan_test, run_test
+from paralesn.workflows.held_out import LEAST, ForecastTest, HeldOut, plan_test, run_test
 from paralesn.workflows.naive_intervals import naive_with_interval
 from paralesn.workflows.progress import Progress, silent
 from paralesn.workflows.tuning import Tuned, tune
@@ -202,7 +202,7 @@ def _fitted(series: FileSeries, model: Forecaster, known: bool) -> Forecaster:
 
 
 def _searched(
-    series: FileSeries, plan: TestPlan, model: Forecaster, known: bool, request: ForecastRequest,
+    series: FileSeries, plan: HeldOut, model: Forecaster, known: bool, request: ForecastRequest,
     notes: list[str], progress: Progress,
 ) -> Tuned | None:  # fmt: skip
     """Look for settings on what precedes the test; None where that is too short."""
