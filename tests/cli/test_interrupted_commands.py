@@ -74,12 +74,12 @@ def test_a_killed_stream_goes_on_from_a_state_it_had(forecaster, tmp_path):
 
 INTERRUPTED = """
 import sys
-from paralesn.workflows import tune
-judge = tune.backtest
-def backtest(*arguments):
+from paralesn.workflows import tuning
+judge = tuning.backtest_material
+def backtest(*arguments, **options):
     print("a trial begins", flush=True)
-    return judge(*arguments)
-tune.backtest = backtest
+    return judge(*arguments, **options)
+tuning.backtest_material = backtest
 from paralesn.cli import main
 main()
 """

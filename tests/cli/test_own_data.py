@@ -33,18 +33,22 @@ def test_forecast_writes_everything_and_says_how_good_it_is(data, tmp_path):
     done = call("forecast", data, "--target", "load", "--horizon", 12, "--out", out)
     assert "seasonal naive (24)" in done.stdout
     assert "The model beats the" in done.stdout
-    assert "Intervals meant to hold 90%" in done.stdout
+    assert "The model's 90% intervals held" in done.stdout
     assert "'date' is taken for the time of rows" in done.stderr
-    names = {"forecast.csv", "forecast.png", "model.safetensors", "report.json"}
+    names = {"forecast.csv", "forecast.png", "model.safetensors", "report.html", "report.json"}
     assert {path.name for path in out.iterdir()} - {"forecast.png"} == names - {"forecast.png"}
     table = pd.read_csv(out / "forecast.csv", float_precision="round_trip")
-    assert list(table) == ["date", "load", "load_lower", "load_upper"]
+    assert list(table) == ["date", "load", "load_lower", "load_upper", "load_by"]
+    assert set(table["load_by"]) == {"model"}
     assert table["date"].tolist()[0] == "2020-01-21 20:00:00"
     assert (table["load_lower"] < table["load_upper"]).all()
     truth = 10 + np.sin(np.arange(500, 512) * 2 * np.pi / 24)
     assert np.abs(table["load"] - truth).max() < 0.2
     model = pe.load(out / "model.safetensors")
-    np.testing.assert_array_equal(model.forecast().ravel(), table["load"])
+    ahead = model.forecast(interval=0.9)
+    np.testing.assert_array_equal(ahead["load"], table["load"])
+    np.testing.assert_array_equal(ahead["load-lo-90"], table["load_lower"])
+    assert ahead.index.astype(str).tolist() == table["date"].tolist()
     report = json.loads((out / "report.json").read_text())
     assert report["test"]["beats_naive"] is True
 
@@ -68,15 +72,18 @@ def test_exogenous_columns(frame, tmp_path):
     observed = json.loads(call(*arguments, "--horizon", 6).stdout)
     assert observed["data"]["exog_known_in_advance"] is False
     assert any("read as it comes" in note for note in observed["notes"])
-    assert list(pd.read_csv(out / "forecast.csv")) == ["date", "load", "load_lower", "load_upper"]
+    columns = ["date", "load", "load_lower", "load_upper", "load_by"]
+    assert list(pd.read_csv(out / "forecast.csv")) == columns
     frame.assign(load=frame["load"].where(frame.index < 490)).to_csv(path, index=False)
     known = json.loads(call(*arguments, "--horizon", 6).stdout)
     assert known["data"]["exog_known_in_advance"] is True
     assert known["data"]["rows"] == 490
+    assert json.loads(call(*arguments).stdout)["horizon"] == 10  # as far as temp is known
+    known = json.loads(call(*arguments, "--horizon", 6).stdout)
     assert pd.read_csv(out / "forecast.csv")["date"][0] == str(HOURS[490])
     again = json.loads(call("predict", out / "model.safetensors", path, "--json").stdout)
     assert [row["load"] for row in again["predictions"]] == pytest.approx(
-        pd.read_csv(out / "forecast.csv")["load"].tolist(), rel=1e-3
+        pd.read_csv(out / "forecast.csv")["load"].tolist(), rel=1e-12
     )
     done = call(*arguments, "--horizon", 20, code=3)
     assert (
@@ -99,7 +106,10 @@ def test_noise_is_not_forecast_and_that_is_said(tmp_path, rng):
     arguments = ("--horizon", 10, "--season", 7, "--out", tmp_path / "out")
     done = call("forecast", tmp_path / "walk.csv", *arguments)
     report = json.loads((tmp_path / "out/report.json").read_text())
-    assert ("does NOT beat" in done.stdout) == (not report["test"]["beats_naive"])
+    by = report["forecast_by"]["value"]
+    assert ("What is written is therefore the naive forecast" in done.stdout) == (by != "model")
+    assert (by == "model") == report["test"]["beats_naive"]
+    assert f"(by the {by})" in done.stdout
     assert pd.read_csv(tmp_path / "out/forecast.csv")["step"].tolist() == list(range(1, 11))
 
 
@@ -108,15 +118,50 @@ def test_a_short_monthly_series(tmp_path):
     months = pd.date_range("2001-01-31", periods=100, freq="ME")
     frame = pd.DataFrame({"month": months, "sold": 50 + t + 5 * np.sin(t * np.pi / 6)})
     frame.to_csv(tmp_path / "data.csv", index=False)
-    done = call("forecast", tmp_path / "data.csv", "--horizon", 12, "--out", tmp_path / "out")
-    assert "no intervals" in done.stderr
+    call("forecast", tmp_path / "data.csv", "--out", tmp_path / "out")
     table = pd.read_csv(tmp_path / "out/forecast.csv")
-    assert list(table) == ["month", "sold"]
     assert table["month"].tolist()[:2] == ["2009-05-31", "2009-06-30"]
-    done = call("forecast", tmp_path / "data.csv", "--horizon", 24, code=3)
-    assert "fewer than --horizon 24" in done.stderr
-    done = call("forecast", tmp_path / "data.csv", "--horizon", 30, "--test", 0.4, code=3)
-    assert "rows are left to learn from" in done.stderr
+    assert len(table) == 24
+    truth = 50 + np.arange(100, 124) + 5 * np.sin(np.arange(100, 124) * np.pi / 6)
+    assert np.abs(table["sold"] - truth).max() < 1
+    assert (table["sold_lower"] <= table["sold_upper"]).all()
+
+
+@pytest.mark.parametrize(("horizon", "forecasts"), [((), 1), (("--horizon", 8), 1)])
+def test_twelve_rows_are_enough(tmp_path, horizon, forecasts):
+    rows = [12, 15, 14, 18, 21, 19, 25, 24, 28, 30, 29, 33]
+    (tmp_path / "data.csv").write_text("sold\n" + "".join(f"{row}\n" for row in rows))
+    done = call("forecast", tmp_path / "data.csv", *horizon, "--out", tmp_path / "out", "--json")
+    record = json.loads(done.stdout)
+    assert record["test"]["forecasts"] == forecasts
+    assert record["horizon"] == (8 if horizon else 3)
+    assert len(pd.read_csv(tmp_path / "out/forecast.csv")) == record["horizon"]
+    done = call("forecast", tmp_path / "data.csv", "--horizon", 12, "--out", tmp_path / "out")
+    assert "The forecast was not tested" in done.stdout
+    assert "12 rows are too few to hold out 12 for a test" in done.stderr
+    assert len(pd.read_csv(tmp_path / "out/forecast.csv")) == 12
+
+
+def test_many_series_of_a_long_table(tmp_path, rng):
+    days = pd.date_range("2021-01-04", periods=120)
+    rows = [
+        pd.DataFrame({"day": days, "shop": f"s{k}", "sold": 20 * k + 30 + rng.normal(size=120)})
+        for k in range(4)
+    ]
+    path, out = tmp_path / "shops.csv", tmp_path / "out"
+    pd.concat(rows).sort_values("day").to_csv(path, index=False)
+    done = call("forecast", path, "--by", "shop", "--horizon", 5, "--out", out)
+    assert "4 series by 'shop'" in done.stderr
+    assert "forecasts of 4 series of 5 steps" in " ".join(done.stdout.split())
+    table = pd.read_csv(out / "forecast.csv")
+    assert list(table) == ["shop", "day", "sold", "sold_lower", "sold_upper", "sold_by"]
+    assert table["shop"].value_counts().to_dict() == {f"s{k}": 5 for k in range(4)}
+    ahead = pd.date_range(days[-1], periods=6)[1:].strftime("%Y-%m-%d")
+    assert table["day"].tolist() == [*ahead] * 4
+    means = table.groupby("shop")["sold"].mean()
+    np.testing.assert_allclose(means, 20 * np.arange(4) + 30, atol=2)
+    again = call("predict", out / "model.safetensors", path)
+    assert again.stdout == (out / "forecast.csv").read_text()
 
 
 def test_a_file_as_excel_writes_it_in_german(tmp_path):
@@ -147,6 +192,9 @@ def test_a_file_as_excel_writes_it_in_german(tmp_path):
         (["--target", "load", "--missing", "zero"], 2, "expected keep, error or interpolate"),
         (["--target", "load", "--search", "long"], 2, "expected a time such as 60s"),
         (["--target", "load", "--horizon", "0"], 2, "--horizon"),
+        (["--target", "load", "--season", "weekly"], 2, "expected auto or a number of rows"),
+        (["--target", "load", "--calendar", "moon"], 3, "calendar"),
+        (["--target", "load", "--gaps", "mend"], 2, "expected keep, fill or auto"),
         (["--target", "load", "--out", "no/such/place"], 2, "does not exist"),
     ],
 )  # fmt: skip
@@ -162,7 +210,22 @@ def test_numbers_too_large_to_learn_from_are_no_traceback(tmp_path):
     (tmp_path / "data.csv").write_text("load\n" + values)
     out = ("--out", tmp_path / "out")
     done = call("forecast", tmp_path / "data.csv", "--horizon", 3, *out, code=3)
-    assert "Error: " in done.stderr
+    assert "Error: data.csv: 'load' holds 1.7e+308, too large to learn from" in done.stderr
+
+
+def test_what_the_report_says_is_on_one_page(data, tmp_path):
+    frame = pd.read_csv(data)
+    path = tmp_path / "odd.csv"
+    frame.rename(columns={"load": "<b>load</b>"}).to_csv(path, index=False)
+    target = ("--target", "<b>load</b>")
+    call("forecast", path, *target, "--horizon", 6, "--out", tmp_path / "out")
+    page = (tmp_path / "out/report.html").read_text()
+    for words in ("Forecast of", "tested on", "Error by step", "Autocorrelation", "What members"):
+        assert words in page
+    assert "<b>load</b>" not in page
+    assert "&lt;b&gt;load&lt;/b&gt;" in page
+    for outside in ("http://", "https://", "src=", "@import"):
+        assert outside not in page.replace("http://www.w3.org/2000/svg", "")
 
 
 def test_without_pandas_it_is_said_what_to_install(data, monkeypatch):
@@ -247,6 +310,32 @@ def test_predict_follows_on_a_table(forecaster, data, frame):
     assert "no column 'day' (--time)" in done.stderr
 
 
+def test_predict_remembers_how_the_file_was_read(frame, tmp_path):
+    path, out = tmp_path / "old.csv", tmp_path / "out"
+    german = frame.assign(
+        date=frame["date"].dt.strftime("%d.%m.%Y %H:%M"),
+        load=[f"{value:.4f}".replace(".", ",") for value in frame["load"]],
+    )
+    german[:400].to_csv(path, index=False, sep=";")
+    call("forecast", path, "--target", "load", "--horizon", 4, "--out", out)
+    new = tmp_path / "new.csv"
+    german[380:450].to_csv(new, index=False, sep=";")
+    done = call("predict", out / "model.safetensors", new)
+    assert "20 rows up to 2020-01-17 15:00:00, where training ended: left out" in done.stderr
+    table = [line.split(",") for line in done.stdout.splitlines()]
+    assert table[0] == ["date", "load", "load_lower", "load_upper", "load_by"]
+    assert table[1][0] == str(HOURS[450])
+    model = pe.load(out / "model.safetensors")
+    newer = frame.set_index("date")[["load"]].round(4)[400:450]
+    expected = model.update(newer).forecast()["load"]
+    assert [float(row[1]) for row in table[1:]] == pytest.approx(expected.tolist(), rel=1e-9)
+    german[410:450].to_csv(new, index=False, sep=";")
+    done = call("predict", out / "model.safetensors", new, "--json")
+    words = "10 rows missing (every hour) between 2020-01-17 15:00:00 and 2020-01-18 02:00:00"
+    assert words in done.stderr
+    assert len(json.loads(done.stdout)["predictions"]) == 4
+
+
 def test_predict_rows_with_a_regressor(frame, data, tmp_path):
     model = pe.ReservoirRegressor(pe.ParalESN(units=20), standardize=False).fit(
         frame[["temp"]], frame["load"]
@@ -278,7 +367,7 @@ def test_files_that_are_no_models(data, forecaster, tmp_path):
     assert "not a model file" in call("inspect", data, code=3).stderr
     pe.save(pe.ParalESN(units=7), tmp_path / "bare")
     done = call("predict", tmp_path / "bare", data, code=3)
-    assert "holds a ParalESN, expected a StateForecaster or" in done.stderr
+    assert "holds a ParalESN, expected a ReservoirForecaster or" in done.stderr
     call("stream", tmp_path / "none", code=2)
 
 
@@ -300,6 +389,27 @@ def test_stream_answers_every_good_line(forecaster):
     ]
     assert [one["line"] for one in lines] == [1, 2]
     assert np.shape(lines[0]["prediction"]) == (3, 1)
+
+
+def test_stream_goes_on_from_a_forecast_of_a_file(data, frame, tmp_path):
+    out = tmp_path / "out"
+    call("forecast", data, "--target", "load", "--horizon", 3, "--out", out)
+    model = out / "model.safetensors"
+    done = call("stream", model, stdin="10.1\nx\nnan\ninf\n10.4\n", code=4)
+    assert "line 2: expected 1 number (load), got 'x'; skipped" in done.stderr
+    assert "line 4: expected finite numbers, got 'inf'; skipped" in done.stderr
+    fitted, expected = pe.load(model), []
+    for k, value in enumerate((10.1, np.nan, 10.4)):
+        index = pd.DatetimeIndex([HOURS[-1] + pd.Timedelta(hours=k + 1)], name="date")
+        fitted.update(pd.DataFrame({"load": [value]}, index=index))
+        expected.append(fitted.forecast()["load"].to_numpy())
+    found = [[float(v) for v in line.split(",")] for line in done.stdout.splitlines()]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    state = ("--resume", tmp_path / "state")
+    first = call("stream", model, *state, stdin="10.1\n")
+    second = call("stream", model, *state, stdin="nan\n10.4\n")
+    assert first.stdout + second.stdout == done.stdout
+    assert "cannot start from zero" in call("stream", model, "--fresh", stdin="1\n", code=3).stderr
 
 
 @pytest.mark.parametrize("every", [0, 1])

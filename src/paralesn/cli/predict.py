@@ -13,7 +13,7 @@ from paralesn.cli.console import print_json, progress, say, stderr
 if TYPE_CHECKING:
     from paralesn.workflows.predict import Predictions
 
-_FORECASTERS = ("ReservoirForecaster", "StateForecaster")
+_FORECASTERS = ("ReservoirForecaster", "SmootherBank", "StateForecaster")
 _KINDS = (*_FORECASTERS, "ReservoirClassifier", "ReservoirRegressor")
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from paralesn.estimators.forecaster.anomalies import residuals as residuals_of
 from paralesn.estimators.forecaster.fitted import FittedForecaster
+from paralesn.estimators.forecaster.residuals import residuals as residuals_of
 from paralesn.report.charts import Axis, Series, xy
 from paralesn.report.elements import Element, Entry, Figure, Look, Section, Table
 from paralesn.report.time_charts import Line, correlations, histogram, timeline

@@ -65,7 +65,7 @@ def date_ticks(low: float, high: float, most: int) -> list[tuple[np.datetime64, 
     steps = [step for step in _SECONDS if step >= span]
     if steps and span < 20 * _DAY:
         return list(_even(low, high, steps[0]))
-    months = next((m for m in _MONTHS if m * 30.4 * _DAY >= span), _MONTHS[-1])
+    months = next((m for m in _MONTHS if m * 31 * _DAY >= span), _MONTHS[-1])
     return list(_by_month(low, high, months))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from paralesn.estimators.forecaster import following, relearning
-from paralesn.estimators.forecaster.estimator import ReservoirForecaster
+from paralesn.estimators.forecaster.estimator import Forecaster
 from paralesn.estimators.forecaster.fitted import FittedForecaster
 from paralesn.tables.cleaning import Cleaning
 from paralesn.tables.clock import format_times
@@ -21,7 +21,7 @@ from paralesn.workflows.file_series import FileSeries
 from paralesn.workflows.forecast import predict_series
 from paralesn.workflows.forecast_report import forecast_columns
 from paralesn.workflows.naive_intervals import naive_with_interval
-from paralesn.workflows.training import Training
+from paralesn.workflows.training import Training, known_names
 from paralesn.workflows.yardsticks import MODEL
 
 
@@ -59,7 +59,7 @@ def read_newer(
 
 
 def continue_forecast(
-    model: ReservoirForecaster, series: FileSeries, training: Training, request: Continuation
+    model: Forecaster, series: FileSeries, training: Training, request: Continuation
 ) -> tuple[dict[str, list[Any]], list[str]]:
     """Forecasts as columns, and what to know about them; the model stays as it is."""
     notes = list(series.notes)
@@ -161,16 +161,16 @@ def _with_rows_before(part: Observations, times: np.ndarray, where: str) -> Obse
 
 
 def _of_known_series(
-    model: ReservoirForecaster, series: FileSeries, training: Training, last: np.ndarray | None,
+    model: Forecaster, series: FileSeries, training: Training, last: np.ndarray | None,
     request: Continuation,
 ) -> dict[str, list[Any]]:  # fmt: skip
     """Forecasts of series the model has seen, after their new rows."""
-    known = bool(_members(model).known.names)
-    steps = _steps(model, series, request)
+    known = bool(known_names(model))
+    steps = _steps(model, series, training, request)
     model = copy(model)
     grown = [j for j, part in enumerate(series.parts) if part.rows]
     if grown:
-        given = series.subset(grown).fit_arguments(known, int(_members(model).ends.counts[0]))
+        given = series.subset(grown).fit_arguments(known, int(model.fitted_.ends.counts[0]))
         model.update(_renamed(model, given.y, series), _renamed(model, given.X, series),
                      past=_renamed(model, given.past, series))  # fmt: skip
     ahead = series.inputs_ahead(steps) if known else None
@@ -180,25 +180,24 @@ def _of_known_series(
         model.fitted_ = following.part_of(_members(model), rows)
     values, lower, upper = predict_series(model, _renamed(model, ahead, series), steps,
                                           request.interval)  # fmt: skip
-    histories = _members(model).observed()
     for i, row in enumerate(rows):
         method = training.methods[i % len(series.targets)]
         if method != MODEL:
-            season = training.seasons[row]
-            naive = naive_with_interval(method, histories[i], steps, season, request.interval)
+            season, history = training.seasons[row], _members(model).observed()[i]
+            naive = naive_with_interval(method, history, steps, season, request.interval)
             values[i], lower[i], upper[i] = naive
     whole, every = _with_ends(series, last), range(len(series.parts))
     return forecast_columns(whole, every, values, lower, upper, training.methods)
 
 
-def _members(model: ReservoirForecaster) -> FittedForecaster:
+def _members(model: Forecaster) -> FittedForecaster:
     """What a forecaster learnt whose strategy is not the closed loop."""
     if not isinstance(model.fitted_, FittedForecaster):
-        raise TableError("forecasts from files need a model with strategy='auto'")
+        raise TableError("this needs a model with strategy='auto', got the closed loop")
     return model.fitted_
 
 
-def _renamed(model: ReservoirForecaster, frame: Any, series: FileSeries) -> Any:
+def _renamed(model: Forecaster, frame: Any, series: FileSeries) -> Any:
     """A long frame with the names that the model knows series by, which need not be text."""
     if frame is None or not series.is_long:
         return frame
@@ -220,15 +219,15 @@ def _with_ends(series: FileSeries, last: np.ndarray | None) -> FileSeries:
     return replace(series, parts=tuple(parts))
 
 
-def _steps(model: ReservoirForecaster, series: FileSeries, request: Continuation) -> int:
+def _steps(model: Forecaster, series: FileSeries, training: Training, request: Continuation) -> int:
     """Steps to forecast; inputs known in advance must reach as far."""
-    fitted, steps = _members(model), request.steps or model.horizon_
-    if fitted.known.names and series.future < steps:
+    steps, known = request.steps or training.horizon, known_names(model)
+    if known and series.future < steps:
         if request.steps is None and series.future:
             return series.future
         raise TableError(
-            f"{', '.join(fitted.known.names)} must be known for {steps} rows after the last "
-            f"target, got {series.future}",
+            f"{', '.join(known)} must be known for {steps} rows after the last target, got "
+            f"{series.future}",
             parameter="steps",
         )
     return steps
@@ -238,10 +237,10 @@ def _steps(model: ReservoirForecaster, series: FileSeries, request: Continuation
 
 
 def _of_new_series(
-    model: ReservoirForecaster, series: FileSeries, training: Training, request: Continuation
+    model: Forecaster, series: FileSeries, training: Training, request: Continuation
 ) -> dict[str, list[Any]]:
     """Forecasts of series that the model has not seen, by what it learnt from others."""
-    fitted, steps = _members(model), request.steps or model.horizon_
+    fitted, steps = _members(model), request.steps or training.horizon
     given = series.fit_arguments(known=False)
     past = given.past if fitted.past.names else None
     reader = copy(model)

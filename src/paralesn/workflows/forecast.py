@@ -15,12 +15,13 @@ from paralesn.tables.observations import Observations
 from paralesn.tables.panel import Panel
 from paralesn.tables.reader import TableError
 from paralesn.workflows.file_series import FileSeries
-from paralesn.workflows.forecast_test import LEAST, ForecastTest, TestPlan, plan_test, run_test
+from paralesn.workflows.held_out import LEAST, ForecastTest, HeldOut, plan_test, run_test
 from paralesn.workflows.naive_intervals import naive_with_interval
 from paralesn.workflows.progress import Progress, silent
 from paralesn.workflows.tuning import Tuned, tune
 from paralesn.workflows.yardsticks import MODEL
 
+_LARGEST = 1e150  # value that can be learnt from
 _MOST = 100  # steps that are forecast where nobody says how many
 
 
@@ -143,6 +144,7 @@ def forecast(
     """
     start, request = time.monotonic(), request or ForecastRequest()
     series = FileSeries.of(data)
+    _refuse_huge(series)
     notes = list(series.notes)
     horizon, known = _horizon_of_inputs(series, request, notes)
     progress("learning", 0.0)
@@ -162,8 +164,9 @@ def forecast(
         model = _fitted(series, clone(fresh), known)
     naive_seasons = [own[0] if own else 1 for own in seasons]
     test = run_test(
-        series, plan, clone(fresh), known, naive_seasons, request.interval, progress=progress
-    )
+        series, plan, clone(fresh), horizon, known, naive_seasons, request.interval,
+        progress=progress,
+    )  # fmt: skip
     notes += [note for note in (*model.notes_, *test.notes) if note not in notes]
     methods = tuple(test.best(target) for target in series.targets)
     progress("forecasting", 0.0)
@@ -181,6 +184,17 @@ def forecast(
     )  # fmt: skip
 
 
+def _refuse_huge(series: FileSeries) -> None:
+    """Raise for numbers whose squares are none any more."""
+    for name, values in zip(series.names, series.values, strict=True):
+        largest = float(np.nanmax(np.abs(values)))
+        if largest > _LARGEST:
+            raise TableError(
+                f"{series.path.name}: {name!r} holds {largest:.3g}, too large to learn from: give "
+                "it in other units"
+            )
+
+
 def _fitted(series: FileSeries, model: Forecaster, known: bool) -> Forecaster:
     """The forecaster, fitted to all rows."""
     given = series.fit_arguments(known)
@@ -188,7 +202,7 @@ def _fitted(series: FileSeries, model: Forecaster, known: bool) -> Forecaster:
 
 
 def _searched(
-    series: FileSeries, plan: TestPlan, model: Forecaster, known: bool, request: ForecastRequest,
+    series: FileSeries, plan: HeldOut, model: Forecaster, known: bool, request: ForecastRequest,
     notes: list[str], progress: Progress,
 ) -> Tuned | None:  # fmt: skip
     """Look for settings on what precedes the test; None where that is too short."""
@@ -197,10 +211,13 @@ def _searched(
         notes.append("no settings were looked for: there are too few rows before the test")
         return None
     given = plan.training(series).fit_arguments(known)
-    return tune(
+    search = tune(
         clone(model), given.y, given.X, past=given.past, budget=float(request.search),
         seed=request.seed, progress=progress, **given.names,
     )  # fmt: skip
+    if search.interrupted:  # the whole forecast, not the search alone
+        raise KeyboardInterrupt
+    return search
 
 
 def seasons_of(model: Forecaster) -> tuple[tuple[int, ...], ...]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from paralesn.estimators.classifier import ReservoirClassifier
-from paralesn.estimators.forecaster.estimator import ReservoirForecaster
+from paralesn.estimators.forecaster.estimator import Forecaster, ReservoirForecaster, SmootherBank
 from paralesn.estimators.live import reading
 from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.estimators.state_forecaster.forecaster import StateForecaster
@@ -24,7 +24,13 @@ from paralesn.workflows.continuation import Continuation, continue_forecast, rea
 from paralesn.workflows.describe import learnt_columns
 from paralesn.workflows.training import Training, training_of
 
-MODELS = (ReservoirForecaster, StateForecaster, ReservoirClassifier, ReservoirRegressor)
+MODELS = (
+    ReservoirForecaster,
+    SmootherBank,
+    StateForecaster,
+    ReservoirClassifier,
+    ReservoirRegressor,
+)
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,8 @@ def predict_file(
 
     Parameters
     ----------
-    model : ReservoirForecaster, StateForecaster, ReservoirClassifier or ReservoirRegressor
+    model : ReservoirForecaster, SmootherBank, StateForecaster, ReservoirClassifier or \
+        ReservoirRegressor
         A `StateForecaster` that follows is updated.
     path : Path
     request : PredictionRequest, optional
@@ -111,7 +118,7 @@ def predict_file(
     '380 rows up to 2024-01-15, where training ended: left out'
     """
     request = request or PredictionRequest()
-    if isinstance(model, ReservoirForecaster):
+    if isinstance(model, Forecaster):
         return _continue(model, path, request, training or training_of(model))
     if isinstance(model, StateForecaster):
         return _forecast(model, path, request)
@@ -124,7 +131,7 @@ def predict_file(
 
 
 def _continue(
-    model: ReservoirForecaster, path: Path, request: PredictionRequest, training: Training
+    model: Forecaster, path: Path, request: PredictionRequest, training: Training
 ) -> Predictions:
     """Forecast the steps after the new rows of a table."""
     series = read_newer(path, training, request.cleaning, request.reading)

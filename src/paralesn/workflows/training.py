@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from paralesn.estimators.forecaster.estimator import Forecaster
-from paralesn.estimators.forecaster.fitted import Ends
+from paralesn.estimators.forecaster.fitted import Ends, FittedLoop
 from paralesn.estimators.forecaster.panel import COLUMN, LONG, WIDE
 from paralesn.persistence import load_metadata, save
 from paralesn.tables.cleaning import Cleaning
@@ -38,6 +38,8 @@ class Training:
         What forecasts each target.
     seasons : tuple of int
         Of the seasonal naive forecasts of all series; 1: none.
+    horizon : int
+        Steps that were forecast.
     """
 
     reading: Reading
@@ -47,6 +49,7 @@ class Training:
     clock: Clock | None
     methods: tuple[str, ...]
     seasons: tuple[int, ...]
+    horizon: int
 
     @classmethod
     def of(cls, result: ForecastResult, cleaning: Cleaning) -> "Training":
@@ -56,7 +59,8 @@ class Training:
             last = np.array([part.times[part.rows - 1] for part in series.parts])  # type: ignore[index]
         seasons = tuple(result.test.season_of(i) for i in range(len(series)))
         return cls(
-            series.reading, cleaning, series.keys, last, series.clock, result.methods, seasons
+            series.reading, cleaning, series.keys, last, series.clock, result.methods, seasons,
+            result.horizon,
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
@@ -72,6 +76,7 @@ class Training:
             "keys": [list(key) for key in self.keys], "last": last,
             "clock": None if self.clock is None else list(self.clock),
             "methods": list(self.methods), "seasons": list(self.seasons),
+            "horizon": self.horizon,
         }  # fmt: skip
 
     @classmethod
@@ -85,7 +90,7 @@ class Training:
         return cls(
             Reading.from_dict(record["reading"]), Cleaning(**record["cleaning"]),
             tuple(tuple(key) for key in record["keys"]), last, clock, tuple(record["methods"]),
-            tuple(int(m) for m in record["seasons"]),
+            tuple(int(m) for m in record["seasons"]), int(record["horizon"]),
         )  # fmt: skip
 
 
@@ -111,8 +116,9 @@ def load_training(path: Path) -> Training | None:
 def training_of(model: Forecaster) -> Training:
     """What a forecaster that was fitted to frames knows by itself."""
     fitted = model.fitted_
-    layout, known, past = fitted.layout, _names(fitted, "known"), _names(fitted, "past")
-    exog = (*known, *past)
+    layout = fitted.layout
+    past = () if isinstance(fitted, FittedLoop) else tuple(fitted.past.names)
+    exog = (*known_names(model), *past)
     if layout.kind in (WIDE, COLUMN) and layout.backend is not None:
         targets = tuple(str(name) for name in layout.names)
         reading = Reading(time=layout.index.name, targets=targets, exog=exog)
@@ -133,13 +139,16 @@ def training_of(model: Forecaster) -> Training:
     methods, seasons = (MODEL,) * len(reading.targets), (1,) * len(ends.counts)
     return Training(
         reading, cleaning, keys, _last(ends)[: len(keys)] if is_timed else None, ends.clock,
-        methods, seasons,
+        methods, seasons, model.horizon_,
     )  # fmt: skip
 
 
-def _names(fitted: Any, kind: str) -> tuple[str, ...]:
-    encoder = getattr(fitted, kind, None)
-    return () if encoder is None else tuple(encoder.names)
+def known_names(model: Forecaster) -> tuple[str, ...]:
+    """Names of the inputs that a forecaster must know in advance."""
+    fitted = model.fitted_
+    if isinstance(fitted, FittedLoop):
+        return tuple(fitted.loop.known_names_ or ())
+    return tuple(fitted.known.names)
 
 
 def _last(ends: Ends) -> np.ndarray:

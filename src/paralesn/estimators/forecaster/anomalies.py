@@ -81,16 +81,3 @@ def _shaped(
             return make_frame(table, "pandas").set_index(when)
         table = {name: table.pop(name), label: when, **table}
     return make_frame(table, layout.backend, layout.index)
-
-
-def residuals(fitted: FittedForecaster, i: int, most: int = 4000) -> np.ndarray:
-    """What one-step forecasts of the last steps of series i were off, (n,); NaN where unknown.
-
-    Of a longer series the members begin a third earlier than the first of `most` steps.
-    """
-    part = following.part_of(fitted, [i])
-    (y,), past = part.remainders(), part.memory.past
-    first = max(0, y.size - most - most // 3)
-    (ahead,) = part.ensemble.one_step([y[first:]], [past[first:]])
-    off = y[first:] - ahead
-    return np.asarray(off[-most:] if first else off)

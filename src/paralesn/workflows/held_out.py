@@ -121,7 +121,7 @@ def _last_if_nan(error: float) -> float:
     return error if np.isfinite(error) else np.inf
 
 
-class TestPlan(NamedTuple):
+class HeldOut(NamedTuple):
     """What a forecaster is tested on: parts of a file, and how far before their ends.
 
     Attributes
@@ -140,7 +140,7 @@ class TestPlan(NamedTuple):
         return series.subset(self.parts).without_last(self.back[0])
 
 
-def plan_test(series: FileSeries, horizon: int, share: float) -> TestPlan:
+def plan_test(series: FileSeries, horizon: int, share: float) -> HeldOut:
     """Plan a test on the last share of the rows, a horizon at least; one forecast is a test.
 
     Parts that are too short for that, or shorter than half of most, are left out.
@@ -148,13 +148,13 @@ def plan_test(series: FileSeries, horizon: int, share: float) -> TestPlan:
     rows = series.rows
     enough = np.flatnonzero(rows >= max(horizon + LEAST, int(np.median(rows)) // 2))
     if not enough.size:
-        return TestPlan([], [])
+        return HeldOut([], [])
     shortest = int(rows[enough].min())
     span = min(max(int(share * shortest), horizon), shortest - LEAST)
     parts = [int(j) for j in enough if _has_values(series.parts[j], span)]
     count = min(_ORIGINS, _FORECASTS // max(1, len(parts) * len(series.targets)))
     back = np.unique(np.linspace(horizon, span, max(1, count)).round().astype(int))[::-1]
-    return TestPlan(parts, back.tolist() if parts else [])
+    return HeldOut(parts, back.tolist() if parts else [])
 
 
 def _has_values(part: Observations, span: int) -> bool:
@@ -164,14 +164,14 @@ def _has_values(part: Observations, span: int) -> bool:
 
 
 def run_test(
-    series: FileSeries, plan: TestPlan, model: Any, known: bool, seasons: Sequence[int],
-    interval: float, *, progress: Progress = silent,
+    series: FileSeries, plan: HeldOut, model: Any, horizon: int, known: bool,
+    seasons: Sequence[int], interval: float, *, progress: Progress = silent,
 ) -> ForecastTest:  # fmt: skip
-    """Test a forecaster, whose horizon is given, as planned.
+    """Test a forecaster as planned.
 
     `seasons` are those of the seasonal naive forecast of every series, 1 where there is none.
     """
-    horizon, targets, rows = int(model.horizon), series.targets, series.rows
+    targets, rows = series.targets, series.rows
     if not plan.parts:
         note = (
             f"not tested: {counted(int(rows.max()), 'row')} are too few to hold out {horizon} for "
