@@ -35,6 +35,7 @@ from paralesn import ReservoirForecaster
 
 NAIVE, GIVEN, FOUND = "seasonal naive", "season given", "season found"
 WORSE = 1.25  # times the error of the seasonal naive
+MOST_WORSE = 8.0  # per cent of series that may be so
 OFF = 0.03  # how far the share that intervals hold may lie from what was asked
 POINTS, ROUNDS = 400, 9  # of the series that everybody is timed on
 
@@ -114,7 +115,7 @@ def accuracy(report: Report, ours: str, scores: dict[str, Any]) -> None:
             report.value(claim, means[ours], "", below=_best(means), detail=_rivals(means))
     worse = {name: 100 * float((one.mase > WORSE * naive).mean()) for name, one in scores.items()}
     claim = f"{ours}: series worse than {WORSE} x seasonal naive"
-    report.value(claim, worse[ours], "%", below=_best(worse), detail=_rivals(worse, NAIVE))
+    report.value(claim, worse[ours], "%", below=MOST_WORSE, detail=_rivals(worse, NAIVE))
 
 
 def intervals(report: Report, ours: str, scores: dict[str, Any]) -> None:
