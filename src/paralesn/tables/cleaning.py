@@ -210,6 +210,7 @@ def fill_missing(
 ) -> "Observations":
     """Keep, refuse or interpolate missing values; `order` are the rows they came from."""
     values, reports = observations.values.copy(), []
+    inserted = max(0, len(values) - len(order))  # which was said already
     for index, name in enumerate([*observations.targets, *observations.exog]):
         end = observations.rows if index < len(observations.targets) else len(values)
         column = values[:end, index]
@@ -228,6 +229,8 @@ def fill_missing(
             continue
         elif is_ahead.any():
             reports.append(f"{report}, after the last target, where it must be known")
+            continue
+        elif shown.size == inserted:
             continue
         else:
             report = f"{report}: kept as missing"

@@ -140,7 +140,7 @@ def forecast(
     >>> _ = path.write_text("wave\\n" + "".join(f"{np.sin(t / 7):.6f}\\n" for t in range(500)))
     >>> result = forecast(read_observations(path), ForecastRequest(horizon=5))
     >>> result.methods, result.values.round(2).tolist()
-    (('model',), [[0.74, 0.64, 0.52, 0.39, 0.25]])
+    (('model',), [[0.74, 0.63, 0.52, 0.39, 0.25]])
     """
     start, request = time.monotonic(), request or ForecastRequest()
     series = FileSeries.of(data)
@@ -167,7 +167,9 @@ def forecast(
         series, plan, clone(fresh), horizon, known, naive_seasons, request.interval,
         progress=progress,
     )  # fmt: skip
-    notes += [note for note in (*model.notes_, *test.notes) if note not in notes]
+    # Of times, those who read the file have said enough.
+    more = [note for note in model.notes_ if not note.startswith("times of ")]
+    notes += [note for note in (*more, *test.notes) if note not in notes]
     methods = tuple(test.best(target) for target in series.targets)
     progress("forecasting", 0.0)
     ahead = series.inputs_ahead(horizon) if known else None

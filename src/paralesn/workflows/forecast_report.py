@@ -36,7 +36,8 @@ def error_table(result: ForecastResult) -> Table | None:
     forecasts = counted(len(test.result.origins), "forecast")
     of = f" of {counted(len(test.result.names), 'series')}".replace("seriess", "series")
     many = f"{forecasts}{of if series.is_long else ''} of {counted(result.horizon, 'step')}"
-    table = Table(title=f"Test on the last {test.rows} rows: {many}")
+    title = f"Test on the last {test.rows} rows: {many}"
+    table = Table(title=title, min_width=len(title))
     for name in ("target", "forecast by"):
         table.add_column(name)
     for name in (*map(str.upper, _METRICS), *(["best for"] if series.is_long else [])):
