@@ -12,6 +12,7 @@ import numpy as np
 from paralesn.workflows.candidates import Choice, Range, Settings, Space
 
 _FORMAT = 1
+_LEAST = 8  # trials that say how much a setting matters
 _ATTEMPTS = 20  # at settings that were not tried before
 
 
@@ -195,6 +196,7 @@ def importance_of(trials: Sequence[Trial]) -> dict[str, float]:
     """For every setting the share of the variance of ranks that its values explain, largest first.
 
     Numbers are taken in three groups. The share is adjusted for the number of groups: 0 is chance.
+    Settings that were tried too seldom are left out.
     """
     errors = np.array([trial.error for trial in trials])
     found = {}
@@ -204,7 +206,7 @@ def importance_of(trials: Sequence[Trial]) -> dict[str, float]:
         ranks = np.unique(errors[at], return_inverse=True)[1].astype(float)
         n, k = len(at), int(groups.max()) + 1
         total = float(((ranks - ranks.mean()) ** 2).sum())
-        if k < 2 or n <= k or total == 0:
+        if k < 2 or n < max(_LEAST, 3 * k) or total == 0:
             continue
         means = np.bincount(groups, ranks, k) / np.bincount(groups, minlength=k)
         within = float(((ranks - means[groups]) ** 2).sum())

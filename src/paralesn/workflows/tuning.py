@@ -86,11 +86,13 @@ class Tuned:
         return pd.DataFrame(columns, index=index)
 
     def __repr__(self) -> str:
-        better = 1 - self.best_error / self.default_error if self.default_error > 0 else 0.0
+        better = f", as given {self.default_error:.4g}"
+        if self.settings and self.default_error > 0:
+            better += f" ({1 - self.best_error / self.default_error:.1%} less)"
         lines = [
             f"Tuned by {len(self.trials)} trials, {self.origins} origins each, {self.horizon} "
             "steps ahead" + (" (interrupted)" if self.interrupted else ""),
-            f"error {self.best_error:.4g}, as given {self.default_error:.4g} ({better:.0%} less)",
+            f"error {self.best_error:.4g}{better}",
             "settings: " + (", ".join(f"{n}={v!r}" for n, v in self.settings.items())
                             or "as given"),
         ]  # fmt: skip
