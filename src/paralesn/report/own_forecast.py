@@ -56,7 +56,10 @@ def _tiles(result: ForecastResult) -> Tiles:
     end = series.when(series.ahead(0, result.horizon))[-1]
     until = f"steps ahead, to {end}" if series.time is not None else "steps ahead"
     pairs = [(str(result.horizon), until)]
-    pairs.append((str(result.season or "none"), "season in steps, " + (
+    season = str(result.season or "none")
+    if len(series) == 1 and result.seasons[0]:
+        season = ", ".join(map(str, result.seasons[0]))
+    pairs.append((season, "season in steps, " + (
         "given" if result.request.season != "auto" else "looked for in the data")))  # fmt: skip
     if test.result is not None:
         best, naive = test.best(), test.best_naive()
