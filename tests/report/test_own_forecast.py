@@ -22,14 +22,21 @@ def page_of(result, folder):
 
 
 def test_a_page_of_one_series(data, tmp_path):
-    page = page_of(
-        forecast(read_observations(data, ["load"]), ForecastRequest(horizon=5)), tmp_path
-    )
+    result = forecast(read_observations(data, ["load"]), ForecastRequest(horizon=12))
+    page = page_of(result, tmp_path)
     for heading in ("Forecast", "Test", "Residuals", "What was chosen"):
         assert re.search(rf"<h2[^>]*>{heading}</h2>", page)
     assert "All series" not in page
     assert "IS TAKEN FOR THE TIME OF ROWS" in page  # words are those of the caller
     assert page.count("<polygon") == 2  # the interval, for wide pages and for phones
+    assert "load, the end" not in page
+
+
+def test_a_short_forecast_is_drawn_anew(data, tmp_path):
+    result = forecast(read_observations(data, ["load"]), ForecastRequest(horizon=2))
+    page = page_of(result, tmp_path)
+    assert "load, the end" in page
+    assert page.count("<polygon") == 4
 
 
 def test_a_page_of_many_series_lists_them(tmp_path, rng):

@@ -13,7 +13,7 @@ from paralesn.tables.observations import read_observations
 from paralesn.tables.panel import read_panel
 from paralesn.tables.reader import TableError
 from paralesn.workflows import forecast_report as reports
-from paralesn.workflows.forecast import ForecastRequest, forecast
+from paralesn.workflows.forecast import ForecastRequest, forecast, naive_season
 
 pd = pytest.importorskip("pandas")
 
@@ -163,6 +163,14 @@ def test_each_target_is_forecast_by_what_was_better(still, tmp_path, rng):
     reports.write_csv(result, path)
     table = pd.read_csv(path)
     assert (table["value_by"][0], table["wave_by"][0]) == result.methods
+
+
+def test_of_several_seasons_the_naive_forecast_repeats_the_best(rng):
+    t = np.arange(24 * 7 * 4)
+    y = np.sin(2 * np.pi * t / 24) + 3 * (t // 24 % 7 >= 5) + 0.1 * rng.normal(size=t.size)
+    assert naive_season(y, (24, 168)) == 168
+    assert naive_season(y[:100], (24, 168)) == 24
+    assert naive_season(y, ()) == 1
 
 
 @pytest.mark.slow

@@ -12,7 +12,6 @@ from paralesn.report import own_forecast_checks as checks
 from paralesn.report.elements import Figure, Look, Section, Table, Tiles
 from paralesn.report.page import page
 from paralesn.report.time_charts import Line, timeline
-from paralesn.tables.notes import counted
 from paralesn.workflows.forecast import ForecastResult
 from paralesn.workflows.forecast_picture import latest_test
 from paralesn.workflows.forecast_report import verdicts, weights_of
@@ -32,7 +31,7 @@ def write(result: ForecastResult, path: Path, words: Words = str) -> None:
     series = result.series
     names = ", ".join(series.targets)
     of = f"{len(series.parts)} series by {', '.join(series.by)}" if series.is_long else \
-        counted(int(series.rows[0]), "row")  # fmt: skip
+        f"{int(series.rows[0]):,} row{'s' if series.rows[0] != 1 else ''}"  # fmt: skip
     lead = f"{series.path.name}: {of}{'' if series.clock is None else f', {series.clock}'}."
     made = f"Made by paralesn {__version__} on {date.today():%d %B %Y}."
     sections = [overview(result), checks.test(result), checks.residuals(result, PICTURES),
@@ -43,11 +42,12 @@ def write(result: ForecastResult, path: Path, words: Words = str) -> None:
 
 def overview(result: ForecastResult) -> Section:
     """What is forecast, and how far to trust it."""
-    figures = [_picture(result, i) for i in range(min(PICTURES, len(result.series)))]
-    more = len(result.series) - len(figures)
+    drawn = range(min(PICTURES, len(result.series)))
+    figures = [figure for i in drawn for figure in _pictures(result, i)]
+    more = len(result.series) - len(drawn)
     text = " ".join(verdicts(result))
     if more > 0:
-        text += f" Drawn are the first {len(figures)} series; {more} more are in forecast.csv."
+        text += f" Drawn are the first {len(drawn)} series; {more} more are in forecast.csv."
     return Section("forecast", "Forecast", text, [_tiles(result), *figures, *_numbers(result)])
 
 
@@ -56,7 +56,10 @@ def _tiles(result: ForecastResult) -> Tiles:
     end = series.when(series.ahead(0, result.horizon))[-1]
     until = f"steps ahead, to {end}" if series.time is not None else "steps ahead"
     pairs = [(str(result.horizon), until)]
-    pairs.append((str(result.season or "none"), "season in steps, " + (
+    season = str(result.season or "none")
+    if len(series) == 1 and result.seasons[0]:
+        season = ", ".join(map(str, result.seasons[0]))
+    pairs.append((season, "season in steps, " + (
         "given" if result.request.season != "auto" else "looked for in the data")))  # fmt: skip
     if test.result is not None:
         best, naive = test.best(), test.best_naive()
@@ -72,15 +75,23 @@ def _tiles(result: ForecastResult) -> Tiles:
     return Tiles(pairs)
 
 
-def _picture(result: ForecastResult, i: int) -> Figure:
-    """The series, the part it was tested on, and the forecast."""
-    series, name = result.series, result.series.names[i]
+def _pictures(result: ForecastResult, i: int) -> list[Figure]:
+    """The series, the part it was tested on, and the forecast; the end anew where it is small."""
+    rows, h = result.series.values[i].size, result.horizon
+    shown = min(rows, max(15 * h, 2 * result.test.rows, 150))
+    name, near = result.series.names[i], min(rows, max(5 * h, 30))
+    if shown <= 20 * h:
+        return [_picture(result, i, name, shown)]
+    return [_picture(result, i, name, shown), _picture(result, i, f"{name}, the end", near)]
+
+
+def _picture(result: ForecastResult, i: int, name: str, shown: int) -> Figure:
+    """The last rows of a series, and the forecast."""
+    series = result.series
     part, y = series.part_of(i), series.values[i]
     when = np.arange(1.0, y.size + 1) if part.times is None else part.times[: y.size]
     ahead = y.size + series.ahead(i, result.horizon) if part.times is None else \
         series.ahead(i, result.horizon)  # fmt: skip
-    # A forecast of a few steps after a very long past would be a dot.
-    shown = min(y.size, max(15 * result.horizon, 2 * result.test.rows, 150))
     lines = [Line(OBSERVED, when[-shown:], y[-shown:], LOOKS[OBSERVED])]
     tested = latest_test(result, i)
     if tested is not None:

@@ -24,7 +24,7 @@ def test(result: ForecastResult) -> Section:
         return Section("test", "Test", missing=str(result.test.notes[0]))
     of_all = " of every series" if result.series.is_long else ""
     lead = (
-        f"A model that had learnt only from what precedes the last {result.test.rows} rows"
+        f"A model that had learnt only from what precedes the last {result.test.rows:,} rows"
         f"{of_all} forecast them from {len(found.origins)} origins, {result.horizon} steps each. "
         f"{coverage_summary(result) or ''}"
     )

@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -162,7 +163,9 @@ def forecast(
         fresh = search.model
         progress("learning", 0.0)
         model = _fitted(series, clone(fresh), known)
-    naive_seasons = [own[0] if own else 1 for own in seasons]
+    held_out = plan.back[0] if plan.parts else 0
+    naive_seasons = [naive_season(y[: y.size - held_out], own) for y, own in
+                     zip(series.values, seasons, strict=True)]  # fmt: skip
     test = run_test(
         series, plan, clone(fresh), horizon, known, naive_seasons, request.interval,
         progress=progress,
@@ -220,6 +223,21 @@ def _searched(
     if search.interrupted:  # the whole forecast, not the search alone
         raise KeyboardInterrupt
     return search
+
+
+def naive_season(y: np.ndarray, seasons: Sequence[int]) -> int:
+    """Of several seasons the one that a series y (n,) repeats best; 1 where there is none.
+
+    A longer one must be better by a twentieth.
+    """
+    errors = {m: _mean(np.abs(y[m:] - y[:-m])) for m in sorted(seasons) if m < y.size}
+    least = min(errors.values(), default=0.0)
+    return next((m for m, error in errors.items() if error <= 1.05 * least), 1)
+
+
+def _mean(values: np.ndarray) -> float:
+    seen = values[np.isfinite(values)]
+    return float(seen.mean()) if seen.size else float("inf")
 
 
 def seasons_of(model: Forecaster) -> tuple[tuple[int, ...], ...]:
