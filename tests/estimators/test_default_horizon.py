@@ -3,7 +3,7 @@
 import pytest
 
 import paralesn as pe
-from paralesn.estimators.forecaster.learning import default_horizon
+from paralesn.estimators.forecaster.fitting import default_horizon
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 import paralesn as pe
 from paralesn.estimators.forecaster import relearning
 from paralesn.estimators.forecaster.calendar import calendar_columns, check_calendar
-from paralesn.estimators.forecaster.regression import measure_effect
+from paralesn.estimators.forecaster.effects import measure_effect
 from paralesn.tables.clock import Clock
 
 pd = pytest.importorskip("pandas")

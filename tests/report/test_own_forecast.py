@@ -9,8 +9,8 @@ from paralesn.report.own_forecast import write
 from paralesn.report.own_forecast_checks import autocorrelation
 from paralesn.report.time_axis import TimeAxis, date_ticks
 from paralesn.report.time_charts import thinned
+from paralesn.tables.file_panel import read_panel
 from paralesn.tables.observations import read_observations
-from paralesn.tables.panel import read_panel
 from paralesn.workflows.forecast import ForecastRequest, forecast
 
 pd = pytest.importorskip("pandas")

@@ -6,11 +6,11 @@ import pytest
 import paralesn as pe
 from paralesn.tables.cleaning import Cleaning
 from paralesn.tables.errors import TableError
+from paralesn.tables.file_panel import read_panel
 from paralesn.tables.observations import read_observations
-from paralesn.tables.panel import read_panel
 from paralesn.workflows.forecast import ForecastRequest, forecast
 from paralesn.workflows.predict import PredictionRequest, predict_file
-from paralesn.workflows.training import load_training, save_forecaster
+from paralesn.workflows.trained_file import load_training, save_forecaster
 
 pd = pytest.importorskip("pandas")
 

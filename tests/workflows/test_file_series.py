@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from paralesn.tables.cleaning import Cleaning
+from paralesn.tables.file_panel import read_panel
 from paralesn.tables.observations import read_observations
-from paralesn.tables.panel import read_panel
 from paralesn.workflows.file_series import FileSeries
 
 pd = pytest.importorskip("pandas")

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from paralesn.cli import app
 from paralesn.tables.cleaning import Cleaning
+from paralesn.tables.file_panel import read_panel
 from paralesn.tables.observations import read_observations
-from paralesn.tables.panel import read_panel
 from paralesn.tables.reader import TableError
 from paralesn.workflows import forecast_report as reports
 from paralesn.workflows.forecast import ForecastRequest, forecast, naive_season

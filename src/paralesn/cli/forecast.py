@@ -13,8 +13,8 @@ from paralesn.cli.console import console_for, picture, print_json, progress, say
 
 if TYPE_CHECKING:
     from paralesn.tables.cleaning import Cleaning
+    from paralesn.tables.file_panel import Panel
     from paralesn.tables.observations import Observations
-    from paralesn.tables.panel import Panel
     from paralesn.workflows.forecast import ForecastResult
 
 
@@ -103,8 +103,8 @@ def forecast(
 
 def _read(data: Path, by: list[str] | None, given: dict[str, Any]) -> "Observations | Panel":
     """The series of a file, many of them where `by` tells them apart."""
+    from paralesn.tables.file_panel import read_panel
     from paralesn.tables.observations import read_observations
-    from paralesn.tables.panel import read_panel
 
     return read_panel(data, by, **given) if by else read_observations(data, **given)
 
@@ -131,7 +131,7 @@ def _write(
     from paralesn.report import own_forecast
     from paralesn.workflows import forecast_report as reports
     from paralesn.workflows.forecast_picture import plot
-    from paralesn.workflows.training import save_forecaster
+    from paralesn.workflows.trained_file import save_forecaster
 
     record = reports.as_record(result)
     record["notes"] = [options.as_options(note) for note in record["notes"]]

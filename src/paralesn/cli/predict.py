@@ -66,7 +66,7 @@ def predict(
     from dataclasses import replace
 
     from paralesn.workflows.predict import PredictionRequest, predict_file
-    from paralesn.workflows.training import load_training
+    from paralesn.workflows.trained_file import load_training
 
     is_tidied = any((missing, gaps, duplicates))
     cleaning = options.cleaning(missing, gaps, duplicates) if is_tidied else None

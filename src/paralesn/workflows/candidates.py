@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from paralesn.estimators import defaults
 from paralesn.estimators.forecaster.estimator import Forecaster, SmootherBank
-from paralesn.estimators.forecaster.learning import seasons_of_panel
+from paralesn.estimators.forecaster.fitting import seasons_of_panel
 from paralesn.estimators.forecaster.parts import Material
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.paralesn import ParalESN

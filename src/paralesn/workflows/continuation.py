@@ -13,15 +13,15 @@ from paralesn.estimators.forecaster.fitted import FittedForecaster
 from paralesn.tables.cleaning import Cleaning
 from paralesn.tables.clock import format_times
 from paralesn.tables.errors import TableError
+from paralesn.tables.file_panel import read_panel
 from paralesn.tables.notes import Note, counted, merge_notes
 from paralesn.tables.observations import Observations, read_observations
-from paralesn.tables.panel import read_panel
 from paralesn.tables.reading import Reading
 from paralesn.workflows.file_series import FileSeries
 from paralesn.workflows.forecast import predict_series
 from paralesn.workflows.forecast_report import forecast_columns
 from paralesn.workflows.naive_intervals import naive_with_interval
-from paralesn.workflows.training import Training, known_names
+from paralesn.workflows.trained_file import Training, known_names
 from paralesn.workflows.yardsticks import MODEL
 
 

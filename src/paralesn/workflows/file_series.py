@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypedDict
 import numpy as np
 
 from paralesn.tables.clock import Clock, format_times
+from paralesn.tables.file_panel import Panel
 from paralesn.tables.observations import Observations
-from paralesn.tables.panel import Panel
 from paralesn.tables.reading import Reading
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from paralesn.estimators.forecaster import closed_loop, following
+from paralesn.estimators.forecaster import following, watched_loop
 from paralesn.estimators.forecaster.estimator import Forecaster, ReservoirForecaster
 from paralesn.estimators.forecaster.fitted import FittedForecaster
+from paralesn.tables.file_panel import Panel
 from paralesn.tables.observations import Observations
-from paralesn.tables.panel import Panel
 from paralesn.tables.reader import TableError
 from paralesn.workflows.file_series import FileSeries
 from paralesn.workflows.held_out import LEAST, ForecastTest, HeldOut, plan_test, run_test
@@ -125,8 +125,7 @@ def forecast(
     Parameters
     ----------
     data : Observations or Panel
-        As `paralesn.tables.observations.read_observations` or `paralesn.tables.panel.read_panel`
-        read them from a file.
+        As `read_observations` or `read_panel` of `paralesn.tables` read them from a file.
     request : ForecastRequest, optional
     progress : function, optional
         Told what is being done.
@@ -256,7 +255,7 @@ def predict_series(
         return values, *bounds(interval)
     loop = fitted.loop
     values = np.asarray(loop.forecast(steps, X)).reshape(steps, -1)
-    closed_loop.check_range(values, fitted.low, fitted.high)
+    watched_loop.check_range(values, fitted.low, fitted.high)
     if not loop.has_intervals_:
         return values.T, np.full_like(values.T, np.nan), np.full_like(values.T, np.nan)
     found = loop.forecast(steps, X, interval)

@@ -22,7 +22,7 @@ from paralesn.tables.reading import Reading
 from paralesn.workflows.classify import Evaluation, evaluate, predict_labels, prediction_columns
 from paralesn.workflows.continuation import Continuation, continue_forecast, read_newer
 from paralesn.workflows.describe import learnt_columns
-from paralesn.workflows.training import Training, training_of
+from paralesn.workflows.trained_file import Training, training_of
 
 MODELS = (
     ReservoirForecaster,

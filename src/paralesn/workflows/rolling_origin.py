@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from paralesn import checks
 from paralesn.estimators.forecaster.estimator import SmootherBank
-from paralesn.estimators.forecaster.learning import default_horizon, seasons_of_panel
+from paralesn.estimators.forecaster.fitting import default_horizon, seasons_of_panel
 from paralesn.estimators.forecaster.panel import LongNames, Panel
 from paralesn.estimators.forecaster.parts import Material, read_material
 from paralesn.estimators.forecaster.seasons import check_season

@@ -9,10 +9,9 @@ from sklearn.base import clone
 from paralesn import checks
 from paralesn.estimators import defaults
 from paralesn.estimators.components import own_readout, own_reservoir
-from paralesn.estimators.forecaster import closed_loop
-from paralesn.estimators.forecaster.base import Forecaster
 from paralesn.estimators.forecaster.fitted import FittedLoop
-from paralesn.estimators.forecaster.learning import Request
+from paralesn.estimators.forecaster.fitting import Request
+from paralesn.estimators.forecaster.members import Forecaster
 from paralesn.estimators.forecaster.panel import LongNames, read_panel
 from paralesn.estimators.forecaster.poles import seasonal_reservoir
 from paralesn.estimators.forecaster.seasons import check_season
@@ -113,7 +112,7 @@ class ReservoirForecaster(Forecaster):
             raise ValueError("past, static and calendar need strategy='auto'")
         panel = read_panel(y, names, self.frequency, least=2)
         given = (self.reservoir, self.readout, self.horizon or 1)
-        self.fitted_ = closed_loop.fit(panel, X, names, self.frequency, *given)
+        self.fitted_ = watched_loop.fit(panel, X, names, self.frequency, *given)
         return self
 
     fit.__doc__ = Forecaster.fit.__doc__

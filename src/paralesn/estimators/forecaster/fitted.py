@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from paralesn.estimators.forecaster.effects import Effects
 from paralesn.estimators.forecaster.ensemble import FittedEnsemble
+from paralesn.estimators.forecaster.exogenous import Encoder
 from paralesn.estimators.forecaster.frames import continued
 from paralesn.estimators.forecaster.grid import Grid, usual_clock
-from paralesn.estimators.forecaster.inputs import Encoder
 from paralesn.estimators.forecaster.panel import Layout, LongNames, Panel
-from paralesn.estimators.forecaster.regression import Effects
 from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.persistence import register
 from paralesn.tables.clock import Clock

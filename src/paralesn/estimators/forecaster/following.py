@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from paralesn.estimators.forecaster import inputs as reading
+from paralesn.estimators.forecaster import exogenous as reading
 from paralesn.estimators.forecaster.calendar import calendar_columns
+from paralesn.estimators.forecaster.exogenous import Columns, Encoder, Steps, filled
 from paralesn.estimators.forecaster.fitted import FittedForecaster, FittedLoop, Memory
-from paralesn.estimators.forecaster.grid import Grid
-from paralesn.estimators.forecaster.inputs import Columns, Encoder, Steps, filled
-from paralesn.estimators.forecaster.learning import (
+from paralesn.estimators.forecaster.fitting import (
     row_steps,
     scaled,
 )
+from paralesn.estimators.forecaster.grid import Grid
 from paralesn.estimators.forecaster.panel import FLAT, LIST, LONG, TABLE, Panel, read_panel
 from paralesn.tables.clock import format_times
 

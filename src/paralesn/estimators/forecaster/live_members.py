@@ -8,7 +8,7 @@ import numpy as np
 from paralesn.estimators.forecaster.calendar import calendar_columns
 from paralesn.estimators.forecaster.ensemble import FittedEnsemble
 from paralesn.estimators.forecaster.fitted import Ends, FittedForecaster
-from paralesn.estimators.forecaster.learning import scaled
+from paralesn.estimators.forecaster.fitting import scaled
 from paralesn.estimators.forecaster.panel import LIST, LONG
 from paralesn.layers.state import State
 from paralesn.persistence import register

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from paralesn.estimators.forecaster import inputs as reading
+from paralesn.estimators.forecaster import exogenous as reading
+from paralesn.estimators.forecaster.exogenous import Columns, PanelInputs, filled
+from paralesn.estimators.forecaster.fitting import row_steps
 from paralesn.estimators.forecaster.frames import columns_of
 from paralesn.estimators.forecaster.grid import Grid
-from paralesn.estimators.forecaster.inputs import Columns, PanelInputs, filled
-from paralesn.estimators.forecaster.learning import row_steps
 from paralesn.estimators.forecaster.panel import (
     FLAT,
     LIST,

@@ -7,8 +7,7 @@ import numpy as np
 
 from paralesn.estimators.forecaster.ensemble import Learning
 from paralesn.estimators.forecaster.fitted import Ends, FittedForecaster, Memory
-from paralesn.estimators.forecaster.following import encoded, with_calendar
-from paralesn.estimators.forecaster.learning import (
+from paralesn.estimators.forecaster.fitting import (
     Request,
     effects_of,
     floor_of,
@@ -18,6 +17,7 @@ from paralesn.estimators.forecaster.learning import (
     seasons_by_clock,
     seasons_of_panel,
 )
+from paralesn.estimators.forecaster.following import encoded, with_calendar
 from paralesn.estimators.forecaster.panel import LONG, read_panel
 from paralesn.estimators.forecaster.weighing import apply_ensemble, fit_ensemble
 

@@ -7,9 +7,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from paralesn import checks
-from paralesn.estimators.forecaster import anomalies, closed_loop, following, pictures, relearning
+from paralesn.estimators.forecaster import anomalies, following, pictures, relearning, watched_loop
 from paralesn.estimators.forecaster.fitted import FittedForecaster, FittedLoop
-from paralesn.estimators.forecaster.learning import Request, fit_panel
+from paralesn.estimators.forecaster.fitting import Request, fit_panel
 from paralesn.estimators.forecaster.output import assemble
 from paralesn.estimators.forecaster.panel import LongNames, read_panel
 from paralesn.estimators.forecaster.weighing import member_weights
@@ -86,7 +86,7 @@ class Forecaster(BaseEstimator):
         checks.flag("refit", refit)
         fitted = self.fitted_
         if isinstance(fitted, FittedLoop):
-            self.fitted_ = closed_loop.update(fitted, y, X, refit)
+            self.fitted_ = watched_loop.update(fitted, y, X, refit)
             return self
         after = following.advance(fitted, y, X, past)
         self.fitted_ = relearning.refitted(after, self._request()) if refit else after
@@ -135,7 +135,7 @@ class Forecaster(BaseEstimator):
         if isinstance(fitted, FittedLoop):
             if y is not None:
                 raise ValueError("y must be None with strategy='closed-loop': fit a model to it")
-            return closed_loop.forecast(fitted, steps, X, interval, quantiles)
+            return watched_loop.forecast(fitted, steps, X, interval, quantiles)
         steps = fitted.ensemble.horizon if steps is None else checks.integer("steps", steps, 1)
         if y is not None:
             fitted, X = relearning.of_new_series(fitted, y, X, past, static, steps)

@@ -96,7 +96,7 @@ def read_panel(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from paralesn.tables.panel import read_panel
+    >>> from paralesn.tables.file_panel import read_panel
     >>> path = Path(tempfile.mkdtemp()) / "prices.csv"
     >>> rows = "b,2024-01-01,3\\nb,2024-01-02,5\\na,2024-01-01,7\\na,2024-01-02,8\\n"
     >>> _ = path.write_text("symbol,day,price\\n" + rows)

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn.estimators.forecaster import inputs as reading
+from paralesn.estimators.forecaster import exogenous as reading
 from paralesn.estimators.forecaster.calendar import calendar_columns, check_calendar
+from paralesn.estimators.forecaster.effects import Effects, measure_effect
 from paralesn.estimators.forecaster.ensemble import Learning
+from paralesn.estimators.forecaster.exogenous import Columns, Encoder, Steps, encoder_of, filled
 from paralesn.estimators.forecaster.fitted import Ends, FittedForecaster, Memory
 from paralesn.estimators.forecaster.frames import columns_of, is_frame
-from paralesn.estimators.forecaster.inputs import Columns, Encoder, Steps, encoder_of, filled
 from paralesn.estimators.forecaster.panel import LONG, Layout, LongNames, Panel
-from paralesn.estimators.forecaster.regression import Effects, measure_effect
 from paralesn.estimators.forecaster.seasons import seasons_of
 from paralesn.estimators.forecaster.spread import LITTLE_EVIDENCE
 from paralesn.estimators.forecaster.weighing import fit_ensemble

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from paralesn.tables.file_panel import read_panel
 from paralesn.tables.observations import read_observations
-from paralesn.tables.panel import read_panel
 from paralesn.tables.reader import TableError
 from paralesn.tables.reading import Reading
 
