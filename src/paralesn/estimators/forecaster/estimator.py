@@ -9,6 +9,7 @@ from sklearn.base import clone
 from paralesn import checks
 from paralesn.estimators import defaults
 from paralesn.estimators.components import own_readout, own_reservoir
+from paralesn.estimators.forecaster import watched_loop
 from paralesn.estimators.forecaster.fitted import FittedLoop
 from paralesn.estimators.forecaster.fitting import Request
 from paralesn.estimators.forecaster.members import Forecaster
