@@ -228,3 +228,17 @@ def test_what_is_wrong_is_named(case):
 def test_a_lazy_frame_must_be_collected():
     with pytest.raises(TypeError, match="LazyFrame: call collect"):
         bank().fit(pl.DataFrame({"a": Y}).lazy())
+
+
+def test_searches_of_scikit_learn_are_refused(rng):
+    """With frames, fit(X, y) looks like fit(y, X)."""
+    from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
+
+    X = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
+    y = pd.Series(rng.normal(size=60))
+    for strategy in ("auto", "closed-loop"):
+        model = pe.ReservoirForecaster(horizon=2, strategy=strategy)
+        search = GridSearchCV(model, {"horizon": [2]}, cv=TimeSeriesSplit(2), scoring="r2",
+                              error_score="raise")  # fmt: skip
+        with pytest.raises(TypeError, match=r"call fit\(X, y\).*paralesn\.tune"):
+            search.fit(X, y)

@@ -12,7 +12,7 @@ from paralesn.estimators.components import own_readout, own_reservoir
 from paralesn.estimators.forecaster import watched_loop
 from paralesn.estimators.forecaster.fitted import FittedLoop
 from paralesn.estimators.forecaster.fitting import Request
-from paralesn.estimators.forecaster.members import Forecaster
+from paralesn.estimators.forecaster.members import Forecaster, check_roles
 from paralesn.estimators.forecaster.panel import LongNames, read_panel
 from paralesn.estimators.forecaster.poles import seasonal_reservoir
 from paralesn.estimators.forecaster.seasons import check_season
@@ -108,6 +108,7 @@ class ReservoirForecaster(Forecaster):
         if self.strategy == "auto":
             return super().fit(y, X, past=past, static=static, id=id, time=time, target=target)
         names = LongNames(id, time, target)
+        check_roles(y, X)
         self._request()
         if past is not None or static is not None or self.calendar is not None:
             raise ValueError("past, static and calendar need strategy='auto'")

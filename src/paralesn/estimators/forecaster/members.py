@@ -1,5 +1,6 @@
 """What forecasters have in common: fit, update, forecast, predict, anomalies, plot."""
 
+import sys
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +20,30 @@ _NOT_A_TARGET = (
     "table y. Was it called as fit(X, y), as scikit-learn's searches do? A forecaster takes "
     "fit(y, X): use paralesn.backtest and paralesn.tune, or give X as (time, 1)"
 )
+_NOT_A_SEARCH = (
+    "a forecaster is fitted by fit(y, X), and scikit-learn's searches and cross-validation call "
+    "fit(X, y): the target would be taken for an input. Use paralesn.tune and paralesn.backtest"
+)
+
+
+def check_roles(y: Any, X: Any) -> None:
+    """Raise where X seems to be the target, as in fit(X, y)."""
+    if X is None:
+        return
+    if _is_called_by_search():  # with frames, nothing else tells (X, y) from (y, X)
+        raise TypeError(_NOT_A_SEARCH)
+    if getattr(X, "ndim", 0) == 1 and np.ndim(y) == 2 and not hasattr(y, "columns"):
+        raise ValueError(_NOT_A_TARGET)
+
+
+def _is_called_by_search() -> bool:
+    """Whether one of the callers is a search or a cross-validation of scikit-learn."""
+    frame = sys._getframe(1).f_back
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith("sklearn.model_selection"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 class Forecaster(BaseEstimator):
@@ -58,8 +83,7 @@ class Forecaster(BaseEstimator):
             Columns of a long frame.
         """
         names = LongNames(id, time, target)
-        if getattr(X, "ndim", 0) == 1 and np.ndim(y) == 2 and not hasattr(y, "columns"):
-            raise ValueError(_NOT_A_TARGET)
+        check_roles(y, X)
         panel = read_panel(y, names, self._frequency(), least=2)
         self.fitted_ = fit_panel(panel, y, X, past, static, names, self._request())
         return self
