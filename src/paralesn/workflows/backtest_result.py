@@ -72,10 +72,10 @@ class Backtest:
 
         ``mase``: mean absolute error in units of the mean absolute change over a season before the
         first origin, NaN for a series without change. ``mae``, ``rmse``. ``smape``: mean of
-        ``200 |e| / (|y| + |forecast|)``. ``wape``: sum of absolute errors in percent of
-        that of values. ``bias``: forecast minus value. Of intervals the ``coverage``, the mean ``width`` and the
-        scaled interval score ``msis``. ``crps``: the continuous ranked probability score from the
-        quantiles .05, .15, …, .95, which is the absolute error for methods without these.
+        ``200 |e| / (|y| + |forecast|)``. ``wape``: sum of absolute errors in percent of that of
+        values. ``bias``: forecast minus value. Of intervals the ``coverage``, the mean ``width``
+        and the scaled interval score ``msis``. ``crps``: the continuous ranked probability score
+        from the quantiles .05, .15, …, .95, which is the absolute error for methods without these.
         """
         return {name: self._score(path, (0, 2)) for name, path in self.paths.items()}
 
