@@ -148,3 +148,11 @@ def test_perfect_forecasts_have_intervals_without_width():
     values, lower, upper = pe.SmootherBank(horizon=3).fit(np.full(30, 2.0)).forecast(interval=0.99)
     np.testing.assert_allclose(lower, values)
     np.testing.assert_allclose(upper, values)
+
+
+def test_intervals_of_a_horizon_never_seen_stay_of_the_size_of_the_series():
+    y = np.arange(10.0) + np.random.default_rng(1).normal(size=10)
+    values, lower, upper = pe.ReservoirForecaster(horizon=50).fit(y).forecast(interval=0.9)
+    assert (lower <= values).all()
+    assert (values <= upper).all()
+    assert upper.max() < values.max() + 20 * np.ptp(y)

@@ -130,7 +130,8 @@ def measure(every: list[Errors], horizon: int) -> Spread:
 def _of_series(errors: Errors, horizon: int) -> tuple[np.ndarray, np.ndarray, bool]:
     """Scale by step, quantiles, and whether errors are those of logarithms."""
     f, y = errors.forecasts, errors.truth
-    is_product = _are_relative(errors)
+    # With less than a horizon seen, exponentials of wide errors would be absurd.
+    is_product = errors.evidence >= 1 and _are_relative(errors)
     off = np.abs(np.log(y) - np.log(f) if is_product else y - f)
     counted = np.where(np.isfinite(off), errors.weights[:, None], 0.0)
     off = np.where(counted > 0, np.nan_to_num(off), 0.0)
