@@ -287,3 +287,20 @@ def test_packed_banks_are_the_banks(rng):
     for before, after, y in zip(banks, PackedBanks.pack(banks), ys, strict=True):
         np.testing.assert_array_equal(before.forecast(y, 9), after.forecast(y, 9))
         assert before.count == after.count
+
+
+@pytest.mark.parametrize("m", [1, 2, 5, 12])
+def test_missing_values_are_those_of_the_season_before(m, rng):
+    y = rng.normal(size=61)
+    y[rng.random(61) < 0.3] = np.nan
+    y[0] = 1.0
+    origins = np.arange(2 * m, 60)
+    ahead = repeat_season(y, m, origins, 15)
+    checked = 0
+    for row, origin in enumerate(origins):
+        for step in range(1, 16):
+            expected = naive_by_hand(y, m, origin, step)
+            if expected is not None:
+                assert ahead[row, step - 1] == expected
+                checked += 1
+    assert checked > 0.8 * ahead.size

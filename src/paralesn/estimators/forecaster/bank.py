@@ -54,12 +54,6 @@ class FittedBank:
         """Share of the weights that reads logarithms."""
         return float(self.weights[self.layer.log].sum())
 
-    @property
-    def seasonal_share(self) -> float:
-        """Share of the weights that knows a season."""
-        own = self.weights[self.layer.period > 1].sum()
-        return float(own + self.naive_weights[self.periods > 1].sum())
-
     def forecast(self, y: np.ndarray, steps: int) -> np.ndarray:
         """Forecast (steps,) after the series y, which ends where the bank is."""
         values = np.zeros(steps)
