@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, is_regressor
@@ -25,6 +25,7 @@ from paralesn.features.pooled_states import PooledStates
 from paralesn.persistence import register
 from paralesn.readouts.dual_ridge import DualRidge
 from paralesn.sources import Source
+from paralesn.tunable import TunableDefaults
 
 _AT_ONCE = 1 << 14  # series whose features are kept while a readout is fitted
 
@@ -61,7 +62,7 @@ class FittedClassifier:
 
 
 @register
-class ReservoirClassifier(ClassifierMixin, BaseEstimator):
+class ReservoirClassifier(TunableDefaults, ClassifierMixin, BaseEstimator):
     """Classify series: a row of features for each, and a linear readout fitted in closed form.
 
     Parameters
@@ -103,6 +104,10 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
     """
 
     fitted_: FittedClassifier
+    DEFAULT_COMPONENTS: ClassVar = {
+        "features": lambda model: defaults.classifying_features(),
+        "readout": lambda model: defaults.classifying_readout(model.component("features")),
+    }
 
     def __init__(
         self,
