@@ -131,4 +131,4 @@ def _sensors(part: str) -> Iterator[Task]:
 
 def _blinks(path: Path) -> np.ndarray:
     """Cases (case, time, channel)."""
-    return np.stack(read_cases(path).series)
+    return np.asarray(read_cases(path).series)
