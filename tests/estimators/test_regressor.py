@@ -8,7 +8,6 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import paralesn as pe
 from paralesn.datasets import mackey_glass
@@ -210,22 +209,6 @@ def test_names_of_features_do_not_outlive_a_new_fit(rng):
         pd.DataFrame(X, columns=["a"]), X
     )
     assert not hasattr(model.fit(X, X), "feature_names_in_")
-
-
-ORDER_MATTERS = "rows are time steps: their order and their company matter"
-
-
-@parametrize_with_checks(
-    [pe.ReservoirRegressor(pe.ParalESN(units=60), washout=0, standardize=False)],
-    expected_failed_checks=lambda estimator: {
-        "check_methods_sample_order_invariance": ORDER_MATTERS,
-        "check_methods_subset_invariance": ORDER_MATTERS,
-        "check_dtype_object": "arrays of objects are refused, whatever they hold",
-        "check_fit1d": "one dimension is a univariate series, which is no mistake",
-    },
-)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
 
 
 def test_every_alpha_predicts(rng):
