@@ -187,7 +187,8 @@ def tune(
     steps = check_horizon(model, horizon, material)
     base = at_horizon(model, steps)
     judge = _Judge(base, material, steps, origins, seed, space)
-    about = {"data": _fingerprint(material), "model": repr(sorted(base.get_params(deep=False).items())),
+    model = repr(sorted(base.get_params(deep=False).items()))
+    about = {"data": _fingerprint(material), "model": model,
              "horizon": steps, "origins": judge.origins[:, 0].tolist(), "seed": seed}  # fmt: skip
     if space is not None:
         about["space"] = {name: repr(choice) for name, choice in judge.space.settings.items()}
