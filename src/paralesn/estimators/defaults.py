@@ -15,7 +15,8 @@ SinMem's, for which inputs must be bent before they are remembered, as in 78 fur
 Smaller penalties than 1e-7 gain on smooth series (Mackey-Glass 84 steps ahead: .98) and are lost on
 inputs of a kind that training hardly saw (an R2 of -679 where two missing values met). Penalties
 chosen by blocks of time instead of generalised cross-validation were better for one sensor and
-worse for two, and for Mackey-Glass.
+worse for two, and for Mackey-Glass. A degree of freedom counts 1.2 (the `gamma` of Ridge): with 40
+rows of a linear target and noise, R2 is .53 instead of .39, the mean of twelve seeds.
 ``benchmarks/defaults.py``, ``benchmarks/regression.py`` and ``benchmarks/chaos.py`` measure what
 came out of it, also on data that had no part in the choice.
 """
@@ -67,7 +68,7 @@ def regressing_reservoir() -> ParalESN:
 
 def regressing_readout() -> Ridge:
     """The readout of a regressor that was given none."""
-    return Ridge(alphas=tuple(10.0**k for k in range(-7, 7)))
+    return Ridge(alphas=tuple(10.0**k for k in range(-7, 7)), gamma=1.2)
 
 
 def forecasting_reservoir() -> ParalESN:

@@ -64,11 +64,11 @@ class FittedRegressor:
 class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Predict a target at every time step from the input up to it.
 
-    The states of the reservoir are read out at each time step. The default reservoir bends
-    its inputs, remembers what was bent and bends it again: delays, products and powers of inputs are
-    learnt without any setting. X may be one series, a batch, or a
-    list of series of different lengths. With a `Ridge` readout, training and prediction need memory
-    for one block of states, however long the series.
+    The states of the reservoir are read out at each time step. The default reservoir bends its
+    inputs, remembers what was bent and bends it again: delays, products and powers of inputs are
+    learnt without any setting. X may be one series, a batch, or a list of series of different
+    lengths. With a `Ridge` readout, training and prediction need memory for one block of states,
+    however long the series.
 
     Parameters
     ----------
