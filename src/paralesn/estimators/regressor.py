@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
@@ -25,6 +25,7 @@ from paralesn.reservoirs.base import Reservoir
 from paralesn.reservoirs.paralesn import ParalESN
 from paralesn.scaling import Scaling
 from paralesn.sources import Source
+from paralesn.typing import ListOfSeries
 
 
 @register
@@ -136,6 +137,22 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         )
         return self
 
+    @overload
+    def predict(
+        self, X: ListOfSeries, state: State | None = None, return_state: Literal[False] = False
+    ) -> list[np.ndarray]: ...
+    @overload
+    def predict(
+        self, X: ListOfSeries, state: State | None = None, *, return_state: Literal[True]
+    ) -> tuple[list[np.ndarray], State]: ...
+    @overload
+    def predict(
+        self, X: Any, state: State | None = None, return_state: Literal[False] = False
+    ) -> np.ndarray: ...
+    @overload
+    def predict(
+        self, X: Any, state: State | None = None, *, return_state: Literal[True]
+    ) -> tuple[np.ndarray, State]: ...
     def predict(self, X: Any, state: State | None = None, return_state: bool = False) -> Any:
         """Predict the target at every time step.
 
