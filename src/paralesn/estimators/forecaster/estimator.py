@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from sklearn.base import clone
 
@@ -20,10 +20,13 @@ from paralesn.estimators.forecaster.roles import check_roles
 from paralesn.estimators.forecaster.seasons import check_season
 from paralesn.persistence import register
 from paralesn.readouts.ridge import Ridge
+from paralesn.tunable import TunableDefaults
+
+_LOOP = "closed-loop"
 
 
 @register
-class ReservoirForecaster(Forecaster[Given]):
+class ReservoirForecaster(TunableDefaults, Forecaster[Given]):
     r"""Forecast one series or many; good without any setting, on short series and on long ones.
 
     Three members are weighed by the errors of their forecasts from rolling origins, recent ones
@@ -38,7 +41,9 @@ class ReservoirForecaster(Forecaster[Given]):
     Parameters
     ----------
     reservoir : reservoir, optional
-        Default: a linear one with poles for the seasons of the data.
+        Default: a linear one with poles for the seasons of the data. These have no parameters:
+        naming one, as in ``set_params(reservoir__units=64)``, puts a linear `ParalESN` with 128
+        units of random radii in their place. In the closed loop the default is a `ParalESN`.
     readout : regressor, optional
         Default: `Ridge`, its penalty chosen on the last quarter of each series.
     horizon : int, optional
@@ -80,6 +85,17 @@ class ReservoirForecaster(Forecaster[Given]):
     True
     """
 
+    DEFAULT_COMPONENTS: ClassVar = {
+        "reservoir": lambda model: (
+            defaults.forecasting_reservoir()
+            if model.strategy == _LOOP
+            else defaults.direct_reservoir()
+        ),
+        "readout": lambda model: (
+            defaults.forecasting_readout() if model.strategy == _LOOP else defaults.shared_readout()
+        ),
+    }
+
     def __init__(
         self,
         reservoir: Any = None,
@@ -107,7 +123,7 @@ class ReservoirForecaster(Forecaster[Given]):
     ) -> "ReservoirForecaster[Data]":  # fmt: skip
         """Fit to one series or to many; see `Forecaster.fit`."""
         fitted = cast("ReservoirForecaster[Data]", self)
-        checks.choice("strategy", self.strategy, ("auto", "closed-loop"))
+        checks.choice("strategy", self.strategy, ("auto", _LOOP))
         if self.strategy == "auto":
             super().fit(y, X, past=past, static=static, id=id, time=time, target=target)
             return fitted
