@@ -10,6 +10,7 @@ from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.features.filter_bank import FilterBank
 from paralesn.features.pooled_states import PooledStates
 from paralesn.layers import operators
+from paralesn.layers.delays import DelayLayer
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.layers.recurrent import RecurrentLayer
 from paralesn.layers.smoothers import SmootherLayer
@@ -18,8 +19,12 @@ from paralesn.persistence import load, register, save
 from paralesn.readouts.dual_ridge import DualRidge
 from paralesn.readouts.mlp import MLP
 from paralesn.readouts.ridge import Ridge
+from paralesn.reservoirs.continuous import ContinuousESN
+from paralesn.reservoirs.es2n import ES2N
 from paralesn.reservoirs.esn import ESN, ResESN
+from paralesn.reservoirs.nvar import NVAR
 from paralesn.reservoirs.paralesn import ParalESN
+from paralesn.reservoirs.plasticity import PlasticESN
 from paralesn.reservoirs.structured import SCR, StructuredRC
 from paralesn.workflows.backtest_result import Backtest
 from paralesn.workflows.rolling_origin import backtest
@@ -29,13 +34,18 @@ __version__ = version("paralesn")
 
 __all__ = [
     "Backtest",
+    "ContinuousESN",
+    "DelayLayer",
     "DiagonalLayer",
     "DualRidge",
+    "ES2N",
     "ESN",
     "FilterBank",
     "Forecast",
     "MLP",
+    "NVAR",
     "ParalESN",
+    "PlasticESN",
     "PooledStates",
     "RecurrentLayer",
     "ResESN",

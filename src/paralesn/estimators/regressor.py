@@ -127,8 +127,8 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                     f"every series must be longer than the washout ({washout} steps), "
                     f"got {steps} in series {b}"
                 )
-        reservoir.fit(source.first_row())
         scales = scaling.measure(source) if standardize else None
+        reservoir.fit_to(source, scales)
         blocks = StateBlocks(reservoir, scales, source)
         _learn(readout, _lessons(blocks, targets, washout), targets.flat)
         self.fitted_ = FittedRegressor(
