@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from paralesn.estimators.feedback import Loop
 from paralesn.estimators.forecaster.estimator import Forecaster
 from paralesn.estimators.forecaster.fitted import FittedLoop
 from paralesn.estimators.forecaster.live_members import LiveMembers, Position
@@ -149,6 +150,11 @@ class Live:
             raise ValueError("the state is of another kind of model")
         if isinstance(reader, StateForecaster):
             return self._forecast(reader, row, before, lines)
+        if (feedback := reader.fitted_.feedback) is not None:
+            loop = Loop(reader.reservoir_, self._readout, feedback, reader.scaling_)
+            predicted, after_row = loop.read_row(row, before)
+            self.state = replace(self.state, state=after_row, lines=lines)
+            return predicted
         scaling = reader.scaling_
         x = row if scaling is None else scaling.apply(row)
         z, state = reader.reservoir_.step(x, before)

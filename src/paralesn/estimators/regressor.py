@@ -10,12 +10,14 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import _check_feature_names, _get_feature_names, check_is_fitted
 
 from paralesn import checks, scaling, series, sources
+from paralesn.estimators import feedback as output_feedback
 from paralesn.estimators.components import (
     check_readout,
     check_reservoir,
     own_readout,
     own_reservoir,
 )
+from paralesn.estimators.feedback import Feedback, Loop
 from paralesn.estimators.state_blocks import StateBlocks
 from paralesn.estimators.targets import Targets, restore, targets_for
 from paralesn.layers.state import State
@@ -33,7 +35,8 @@ class FittedRegressor:
     """Everything a regressor learnt.
 
     `state` is that of the reservoir at the end of training, `feature_names` are those of a frame's
-    columns, and `is_flat` says whether targets came without an axis of their own.
+    columns, `is_flat` says whether targets came without an axis of their own, and `feedback` what
+    is fed back, if anything.
     """
 
     reservoir: Reservoir
@@ -42,15 +45,26 @@ class FittedRegressor:
     scaling: Scaling | None
     feature_names: np.ndarray | None
     is_flat: bool
+    feedback: Feedback | None = None
 
     def check(self, model: Any = None) -> None:
         """Check that what a file said was learnt fits together."""
         check_reservoir(self.reservoir)
         check_readout(self.readout, self.reservoir.n_features_out_)
-        if self.state.origin != self.reservoir.fingerprint_:
+        origin = self.reservoir.fingerprint_
+        if self.feedback is not None:
+            self.feedback.check()
+            origin = output_feedback.origin(self.reservoir)
+        if self.state.origin != origin:
             raise ValueError("the state does not belong to the reservoir")
         if self.scaling is not None:
-            self.scaling.check(self.reservoir.n_features_in_)
+            self.scaling.check(self.n_features)
+
+    @property
+    def n_features(self) -> int:
+        """Features of a time step: what the reservoir reads but what is fed back to it."""
+        fed = 0 if self.feedback is None else self.feedback.n_targets
+        return self.reservoir.n_features_in_ - fed
 
 
 @register
@@ -71,12 +85,24 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Time steps at the start of each series that are not learnt from.
     standardize : bool
         Bring every input feature to zero mean and unit variance over the training series.
+    feedback : bool
+        Let the reservoir read, beside the input, what came out one step before, first
+        :math:`y_{t-1}`, then :math:`x_t`: in training the target (teacher forcing), in prediction
+        its own output. For systems that follow their own past, such as generators of patterns. A
+        loop that runs away is an error. Predictions start from zero unless they are given a state
+        that knows the last output: `state_`, or what `warm_up` returns.
+    feedback_noise : float
+        Noise on the targets fed back in training, in standard deviations of them: it teaches the
+        readout to correct its own errors. About 1e-4 to 1e-2 makes long loops stable.
+    seed : int, None or Generator
+        Of that noise.
 
     Attributes
     ----------
     reservoir_, readout_ : the fitted ones
     state_ : State
         State of the reservoir at the end of training; pass it to `predict` to continue from there.
+        With `feedback` its last array is the last target.
     scaling_ : Scaling or None
         Mean and scale of the inputs over the training series.
     n_features_in_ : int
@@ -100,11 +126,17 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         *,
         washout: int = 100,
         standardize: bool = True,
+        feedback: bool = False,
+        feedback_noise: float = 0.0,
+        seed: Any = 0,
     ) -> None:
         self.reservoir = reservoir
         self.readout = readout
         self.washout = washout
         self.standardize = standardize
+        self.feedback = feedback
+        self.feedback_noise = feedback_noise
+        self.seed = seed
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to inputs X and targets y.
@@ -116,23 +148,34 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         washout = checks.integer("washout", self.washout, 0)
         standardize = checks.flag("standardize", self.standardize)
+        is_fed_back = checks.flag("feedback", self.feedback)
+        noise = checks.number("feedback_noise", self.feedback_noise, 0.0)
         reservoir = own_reservoir(self.reservoir, ParalESN, standardize)
         readout = own_readout(self.readout, Ridge, "regression")
         names = _get_feature_names(X)
         source = sources.source(X)
-        targets = targets_for(y, source, allow_nan=_omits_nan(readout))
+        targets = targets_for(y, source, allow_nan=_omits_nan(readout) and not is_fed_back)
         for b, steps in enumerate(source.lengths):
             if steps <= washout:
                 raise ValueError(
                     f"every series must be longer than the washout ({washout} steps), "
                     f"got {steps} in series {b}"
                 )
-        scales = scaling.measure(source) if standardize else None
-        reservoir.fit_to(source, scales)
-        blocks = StateBlocks(reservoir, scales, source)
+        scales = read = scaling.measure(source) if standardize else None
+        feedback = None
+        if is_fed_back:
+            rng = checks.generator(self.seed)
+            source, feedback = output_feedback.prepare(source, targets, standardize, noise, rng)
+            read = feedback.joint(scales)
+        reservoir.fit_to(source, read)
+        blocks = StateBlocks(reservoir, read, source)
         _learn(readout, _lessons(blocks, targets, washout), targets.flat)
+        state = blocks.state
+        if is_fed_back:
+            last = output_feedback.last_targets(targets, source.kind)
+            state = output_feedback.with_output(reservoir, state, last)
         self.fitted_ = FittedRegressor(
-            reservoir, readout, blocks.state, scales, names, targets.flat
+            reservoir, readout, state, scales, names, targets.flat, feedback
         )
         return self
 
@@ -165,6 +208,40 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         predictions, end = self._predictions(source, state)
         result = restore(predictions, source.kind, self.fitted_.is_flat)
         return (result, end) if return_state else result
+
+    def warm_up(self, X: Any, y: Any, state: State | None = None) -> State:
+        """State after inputs whose targets are known, for a model with feedback to go on from.
+
+        Parameters
+        ----------
+        X, y : as in `fit`
+            The targets are fed back in place of the model's own output.
+        state : State, optional
+            Where to start. Default: zero.
+
+        Returns
+        -------
+        state : State
+
+        Examples
+        --------
+        >>> import numpy as np, paralesn as pe
+        >>> t = np.arange(1200)
+        >>> y, tick = np.sin(t / 9), np.zeros(1200)  # no input to speak of
+        >>> model = pe.ReservoirRegressor(pe.ESN(units=50), feedback=True, feedback_noise=1e-3)
+        >>> model = model.fit(tick[:800], y[:800])
+        >>> state = model.warm_up(tick[900:1000], y[900:1000])
+        >>> bool(np.abs(model.predict(tick[1000:], state=state) - y[1000:]).max() < 0.05)
+        True
+        """
+        source = self._source(X)
+        loop, targets = self._loop(), targets_for(y, source)
+        if targets.arrays[0].shape[1] != loop.feedback.n_targets:
+            raise ValueError(
+                f"y must have {loop.feedback.n_targets} targets as in fit, got "
+                f"{targets.arrays[0].shape[1]}"
+            )
+        return loop.follow(source, targets, state)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination over all time steps but the washout, as in training.
@@ -220,7 +297,7 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     @property
     def n_features_in_(self) -> int:
         """Features of a time step."""
-        return self.reservoir_.n_features_in_
+        return self.fitted_.n_features
 
     @property
     def feature_names_in_(self) -> np.ndarray:
@@ -239,6 +316,8 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _predictions(self, source: Source, start: State | None) -> tuple[list[np.ndarray], State]:
         """Predictions (time, targets) of each series, and the state at their ends."""
+        if self.fitted_.feedback is not None:
+            return self._loop().predict(source, start)
         pieces: list[list[np.ndarray]] = [[] for _ in range(len(source))]
         blocks = StateBlocks(self.reservoir_, self.scaling_, source, start)
         for first, _, states_of_each in blocks:
@@ -247,6 +326,13 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                     predicted = np.asarray(self.readout_.predict(states))
                     pieces[b].append(predicted.reshape(states.shape[0], -1))
         return [np.concatenate(of_one) for of_one in pieces], blocks.state
+
+    def _loop(self) -> Loop:
+        """The model as one whose output is fed back."""
+        fitted = self.fitted_
+        if fitted.feedback is None:
+            raise checks.fail("feedback", False, "True in fit for a state with an output")
+        return Loop(fitted.reservoir, fitted.readout, fitted.feedback, fitted.scaling)
 
 
 def _omits_nan(readout: Any) -> bool:

@@ -45,7 +45,7 @@ class DelayLayer:
     def __post_init__(self) -> None:
         object.__setattr__(self, "inputs", checks.integer("inputs", self.inputs, 1))
         for name, most in (("lags", None), ("orders", HIGHEST_ORDER)):
-            numbers = rising(name, getattr(self, name), most)
+            numbers = checks.rising(name, getattr(self, name), 0, most)
             array = np.array(numbers, np.int64)
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -92,17 +92,6 @@ class DelayLayer:
         """Positions (products, order) in v of the factors of each product of an order."""
         chosen = list(combinations_with_replacement(range(self.n_variables), order))
         return np.array(chosen, np.int64).reshape(len(chosen), order)
-
-
-def rising(name: str, value: Any, most: int | None = None) -> tuple[int, ...]:
-    """Whole numbers from 0 on, each larger than the one before."""
-    expected = "a rising sequence of whole numbers"
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise checks.fail(name, value, expected, TypeError)
-    numbers = tuple(checks.integer(f"{name}[{i}]", n, 0, most) for i, n in enumerate(value))
-    if not numbers or any(a >= b for a, b in zip(numbers, numbers[1:], strict=False)):
-        raise checks.fail(name, value, expected)
-    return numbers
 
 
 def check_delay_layers(layers: Any) -> tuple[DelayLayer, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from paralesn import checks
-from paralesn.layers.delays import HIGHEST_ORDER, DelayLayer, check_delay_layers, rising
+from paralesn.layers.delays import HIGHEST_ORDER, DelayLayer, check_delay_layers
 from paralesn.persistence import register
 from paralesn.reservoirs.base import Reservoir
 from paralesn.reservoirs.drawable import Drawn
@@ -113,16 +113,14 @@ class NVAR(Reservoir):
             return tuple(range(0, checks.integer("delay", self.delay, 1) * stride, stride))
         if stride != 1:
             raise checks.fail("stride", self.stride, "1 where delay gives the lags themselves")
-        return rising("delay", self.delay)
+        return checks.rising("delay", self.delay)
 
     def _orders(self) -> tuple[int, ...]:
         """Numbers of factors."""
         if isinstance(self.order, (Integral, bool)):
             orders = tuple(range(1, checks.integer("order", self.order, 1, HIGHEST_ORDER) + 1))
         else:
-            orders = rising("order", self.order, HIGHEST_ORDER)
-        if orders[0] == 0:
-            raise checks.fail("order", self.order, "from 1 on: bias=True adds the constant")
+            orders = checks.rising("order", self.order, 1, HIGHEST_ORDER)
         return (0, *orders) if checks.flag("bias", self.bias) else orders
 
     def draw_layers(self, n_features: int, rng: np.random.Generator) -> tuple[DelayLayer, ...]:

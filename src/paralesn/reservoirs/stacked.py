@@ -16,8 +16,9 @@ class Stacked(Reservoir):
 
     A subclass names the hyperparameters of a layer in `LAYER_PARAMETERS`, which `inter` may set
     anew for the layers after the first, those that all layers share in `SHARED_PARAMETERS`, and its
-    parameters that are True or False in `FLAGS`. It says how one layer is checked and drawn: `check_layer`, `draw_layer`. For layers that are given,
-    not drawn, it implements `check_layers` and `implied_parameters`.
+    parameters that are True or False in `FLAGS`. It says how one layer is checked and drawn:
+    `check_layer`, `draw_layer`. For layers that are given, not drawn, it implements `check_layers`
+    and `implied_parameters`.
     """
 
     LAYER_PARAMETERS: ClassVar[tuple[str, ...]]

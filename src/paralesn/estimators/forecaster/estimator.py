@@ -149,6 +149,11 @@ class ReservoirForecaster(Forecaster):
         if self.reservoir is not None:
             own_reservoir(self.reservoir, defaults.forecasting_reservoir, True)
             given = self.reservoir
+            if given.adapts:
+                raise checks.fail(
+                    "reservoir", given, "one that does not adapt to its input, but with "
+                    "strategy='closed-loop'"
+                )  # fmt: skip
 
             def make(seasons: tuple[int, ...], length: int, inputs: int) -> Any:
                 return clone(given)

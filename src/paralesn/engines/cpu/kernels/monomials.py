@@ -12,10 +12,10 @@ from paralesn.runtime.compiler import called, kernel
 
 
 class Runs(NamedTuple):
-    """Products as runs (R of them): ``values[heads[r, 0]] ... values[heads[r, -1]] values[first:]``.
+    """Products as runs, R of them: the product of ``values[heads[r]]`` times ``values[first[r]:]``.
 
-    A head that is shorter than the longest one is filled up with -1. `first` is the number of values
-    where a run is the product of none: one column, the constant 1.
+    A head that is shorter than the longest one is filled up with -1. `first` is the number of
+    values where a run is the product of none: one column, the constant 1.
     """
 
     heads: np.ndarray  # (R, longest)

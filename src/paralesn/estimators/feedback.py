@@ -1,0 +1,314 @@
+"""Output feedback: the reservoir reads, beside the input, what came out one step before.
+
+In training it reads the targets of the step before (teacher forcing), in prediction its own output.
+The state of such a model is that of the reservoir and, as if it were one more layer, the last
+output.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paralesn import scaling
+from paralesn.estimators.state_blocks import StateBlocks
+from paralesn.estimators.targets import Targets
+from paralesn.layers.state import State
+from paralesn.persistence import register
+from paralesn.readouts.ridge import Ridge
+from paralesn.reservoirs.base import Reservoir
+from paralesn.scaling import Scaling
+from paralesn.series import BATCH, RAGGED, SINGLE, Series
+from paralesn.sources import Source
+
+RANGES = 10.0  # an output may leave the range of the targets by so many times that range
+_ROWS = 8192  # steps that are predicted before the state is brought up to date
+_FLOAT = np.dtype(float)
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Feedback:
+    """What the reservoir has to know of the targets that are fed back to it.
+
+    Attributes
+    ----------
+    scaling : Scaling or None
+        How the reservoir reads them.
+    low, high : (D,)
+        Their range in training.
+    """
+
+    scaling: Scaling | None
+    low: np.ndarray
+    high: np.ndarray
+
+    @property
+    def n_targets(self) -> int:
+        """Targets D of a time step."""
+        return int(self.low.size)
+
+    def check(self) -> None:
+        """Check what a file said."""
+        right = self.low.ndim == 1 and self.low.shape == self.high.shape
+        if not right or not np.isfinite([self.low, self.high]).all():
+            raise ValueError("the range of the targets that are fed back is not one")
+        if self.scaling is not None:
+            self.scaling.check(self.n_targets)
+
+    def read(self, y: np.ndarray) -> np.ndarray:
+        """Targets as the reservoir reads them."""
+        return y if self.scaling is None else self.scaling.apply(y)
+
+    def start(self) -> np.ndarray:
+        """What is fed back where nothing came out before: zero as the reservoir reads it, (D,)."""
+        return np.zeros(self.n_targets) if self.scaling is None else self.scaling.mean
+
+    def joint(self, inputs: Scaling | None) -> Scaling | None:
+        """Scaling of the targets and inputs that the reservoir reads side by side."""
+        if self.scaling is None or inputs is None:
+            return None
+        mean = np.concatenate([self.scaling.mean, inputs.mean])
+        return Scaling(mean, np.concatenate([self.scaling.scale, inputs.scale]))
+
+    def check_bounded(self, values: np.ndarray, first: int) -> None:
+        """Raise where outputs (steps, series, D) from step `first` on ran away."""
+        reach = RANGES * np.where(self.high > self.low, self.high - self.low, 1.0)
+        away = ~((values <= self.high + reach) & (values >= self.low - reach))  # NaN is away, too
+        if away.any():
+            step, b, d = np.argwhere(away)[0].tolist()
+            raise ValueError(
+                f"the output feedback ran away: at step {first + step} of series {b}, target {d} "
+                f"is at {values[step, b, d]:.6g}, more than {RANGES:g} ranges outside of the "
+                f"targets learnt from ({self.low[d]:.6g} to {self.high[d]:.6g}). Train with "
+                "feedback_noise, or start where the output is known: from state_ or warm_up"
+            )
+
+
+# -- the state ----------------------------------------------------------------------------------
+
+
+def origin(reservoir: Reservoir) -> str:
+    """What the state of a model with feedback is known by; a reservoir alone refuses it."""
+    return f"feedback of {reservoir.fingerprint_}"
+
+
+def with_output(reservoir: Reservoir, state: State, output: np.ndarray) -> State:
+    """The state of a model: its reservoir's, and the last output (D,) or (series, D)."""
+    return State((*state.layers, np.array(output, float)), origin(reservoir))
+
+
+def without_output(
+    reservoir: Reservoir, feedback: Feedback, state: State | None, count: int
+) -> tuple[State | None, np.ndarray]:
+    """The reservoir's state of `count` series, and the last output (count, D)."""
+    if state is None:
+        return None, np.tile(feedback.start(), (count, 1))
+    expected = origin(reservoir)
+    if state.origin != expected or not state.layers:
+        raise ValueError(
+            "state must come from this model, whose output is fed back, got the state of another "
+            "one: pass state_, or what predict or warm_up returned"
+        )
+    *layers, output = (np.asarray(h) for h in state.layers)
+    output = output.reshape(-1, feedback.n_targets)
+    if output.shape[0] != count:
+        raise ValueError(f"state must be of {count} series, got one of {output.shape[0]}")
+    together = tuple(h.reshape(count, -1) for h in layers)
+    return State(together, reservoir.fingerprint_), output
+
+
+# -- training -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class TaughtSource(Source):
+    """Series whose steps begin with the targets of the step before."""
+
+    fed: tuple[np.ndarray, ...] = ()  # of each series (steps, D)
+
+    @property
+    def n_features(self) -> int:
+        """Targets and features of a time step."""
+        return int(self.fed[0].shape[1]) + super().n_features
+
+    def read(
+        self, dtype: np.dtype = _FLOAT, first: int = 0, last: int | None = None, check: bool = True
+    ) -> Series:
+        """Time steps from `first` to before `last` of every series; see `Source.read`."""
+        data = super().read(dtype, first, last, check)
+        fed = np.concatenate([values[first:last] for values in self.fed]).astype(dtype)
+        return data._replace(rows=np.hstack([fed, data.rows]))
+
+    def group(self, first: int, last: int) -> "TaughtSource":
+        """The series from number `first` to before `last`."""
+        group = super().group(first, last)
+        assert isinstance(group, TaughtSource)
+        return group if self.kind == SINGLE else replace(group, fed=self.fed[first:last])
+
+
+def teach(source: Source, targets: Targets, starts: np.ndarray) -> TaughtSource:
+    """The series with the targets of the step before; before the first one `starts` (…, D)."""
+    starts = np.broadcast_to(starts, (len(source), targets.arrays[0].shape[1]))
+    fed = tuple(np.vstack([start, y[:-1]]) for start, y in zip(starts, targets.arrays, strict=True))
+    return TaughtSource(
+        source.arrays, source.lengths, source.kind, source.first_series, source.is_finite, fed
+    )
+
+
+def prepare(
+    source: Source, targets: Targets, standardize: bool, noise: float, rng: np.random.Generator
+) -> tuple[TaughtSource, Feedback]:
+    """Series to learn from with forced targets, noisy by `noise` standard deviations of them."""
+    measured = scaling.measure(Source(targets.arrays, source.lengths, RAGGED))
+    y = targets.arrays
+    low, high = (pick([pick(a, axis=0) for a in y], axis=0) for pick in (np.min, np.max))
+    feedback = Feedback(measured if standardize else None, low, high)
+    taught = teach(source, targets, feedback.start())
+    if noise:
+        spread = noise * measured.scale
+        fed = tuple(values + spread * rng.normal(size=values.shape) for values in taught.fed)
+        taught = replace(taught, fed=fed)
+    return taught, feedback
+
+
+def last_targets(targets: Targets, kind: str) -> np.ndarray:
+    """Targets at the end of each series, (D,) or (series, D)."""
+    ends = np.stack([y[-1] for y in targets.arrays])
+    return ends[0] if kind == SINGLE else ends
+
+
+# -- prediction ---------------------------------------------------------------------------------
+
+
+class Loop(NamedTuple):
+    """A reservoir and a readout whose output is fed back."""
+
+    reservoir: Reservoir
+    readout: Any
+    feedback: Feedback
+    scaling: Scaling | None  # of the inputs
+
+    def predict(self, source: Source, start: State | None) -> tuple[list[np.ndarray], State]:
+        """Outputs (time, targets) of each series, and the state of the model at their ends."""
+        count = len(source)
+        before, outputs = without_output(self.reservoir, self.feedback, start, count)
+        values: list[Any] = [None] * count
+        layers = None
+        for steps in np.unique(source.lengths):
+            members = np.flatnonzero(source.lengths == steps)
+            state = before
+            if before is not None:
+                state = State(tuple(h[members] for h in before.layers), before.origin)
+            made, end = self._run(source, members, int(steps), state, outputs[members])
+            for b, of_one in zip(members, made, strict=True):
+                values[b] = of_one
+            if layers is None:
+                layers = [np.empty((count, h.shape[1]), h.dtype) for h in end.layers]
+            for whole, h in zip(layers, end.layers, strict=True):
+                whole[members] = h
+        assert layers is not None
+        last = np.stack([of_one[-1] for of_one in values])
+        if source.kind == SINGLE:
+            layers, last = [h[0] for h in layers], last[0]
+        state = State(tuple(layers), self.reservoir.fingerprint_)
+        return values, with_output(self.reservoir, state, last)
+
+    def follow(self, source: Source, targets: Targets, start: State | None) -> State:
+        """The state of the model after series whose targets are known."""
+        before, outputs = without_output(self.reservoir, self.feedback, start, len(source))
+        if before is not None and source.kind == SINGLE:
+            before = State(tuple(h[0] for h in before.layers), before.origin)
+        taught = teach(source, targets, outputs)
+        blocks = StateBlocks(self.reservoir, self.feedback.joint(self.scaling), taught, before)
+        for _ in blocks:
+            pass
+        last = last_targets(targets, source.kind)
+        return with_output(self.reservoir, blocks.state, last)
+
+    def _run(
+        self, source: Source, members: np.ndarray, steps: int, state: State | None, output: Any
+    ) -> tuple[np.ndarray, State]:
+        """Outputs (series, steps, D) of series of equal length, block by block."""
+        block, width = max(1, _ROWS // members.size), self.feedback.n_targets
+        pieces = []
+        for first in range(0, steps, block):
+            inputs = self._inputs(source, members, first, min(first + block, steps))
+            inputs[0, :, :width] = self.feedback.read(output)
+            advance = self._in_engine if isinstance(self.readout, Ridge) else self._by_steps
+            made, state = advance(inputs, state, first)
+            output = made[-1]
+            pieces.append(made)
+        assert state is not None
+        return np.concatenate(pieces).transpose(1, 0, 2), state
+
+    def _inputs(self, source: Source, members: np.ndarray, first: int, last: int) -> np.ndarray:
+        """What the reservoir reads, (steps, series, D + F), where the output is yet to come."""
+        if source.kind == RAGGED:
+            rows = [source.group(b, b + 1).read(first=first, last=last) for b in members.tolist()]
+            data = Series(
+                np.concatenate([piece.rows for piece in rows]),
+                np.full(members.size, last - first), BATCH, first_step=first,
+            )  # fmt: skip
+        else:
+            data = source.read(first=first, last=last)
+        if self.scaling is not None:
+            data = self.scaling.apply_to(data)
+        width, count = self.feedback.n_targets, members.size
+        inputs = np.zeros((last - first, count, width + data.rows.shape[1]))
+        inputs[:, :, width:] = data.rows.reshape(count, last - first, -1).transpose(1, 0, 2)
+        return inputs
+
+    def _in_engine(
+        self, inputs: np.ndarray, state: State | None, first: int
+    ) -> tuple[np.ndarray, State]:
+        """A linear readout: the engine closes the loop, then runs over what came out."""
+        reservoir, width, scaled = self.reservoir, self.feedback.n_targets, self.feedback.scaling
+        count = inputs.shape[1]
+        if state is None:
+            state = zero_state(reservoir, count)
+        weights = np.asarray(self.readout.coef_).reshape(width, -1)
+        intercept = np.asarray(self.readout.intercept_).reshape(width)
+        if scaled is not None:  # the loop is in the reservoir's units
+            weights = weights / scaled.scale[:, None]
+            intercept = (intercept - scaled.mean) / scaled.scale
+        weights = np.ascontiguousarray(weights)
+        made = reservoir.close_loop(inputs, state, weights, intercept, False)
+        values = made if scaled is None else scaled.undo(made)
+        self.feedback.check_bounded(values, first)
+        inputs[1:, :, :width] = made[:-1]
+        rows = inputs.transpose(1, 0, 2).reshape(-1, inputs.shape[2])
+        data = Series(rows, np.full(count, len(inputs)), BATCH).astype(reservoir.real_dtype)
+        return values, reservoir.last(data, state, return_state=True)[1]
+
+    def _by_steps(
+        self, inputs: np.ndarray, state: State | None, first: int
+    ) -> tuple[np.ndarray, State]:
+        """Any readout: one step after the other."""
+        values = np.empty((*inputs.shape[:2], self.feedback.n_targets))
+        for t, row in enumerate(inputs):
+            if t:
+                row[:, : values.shape[2]] = self.feedback.read(values[t - 1])
+            z, state = self.reservoir.step(row, state)
+            values[t] = np.asarray(self.readout.predict(z)).reshape(values.shape[1:])
+            self.feedback.check_bounded(values[t : t + 1], first + t)
+        assert state is not None
+        return values, state
+
+    def read_row(self, row: np.ndarray, start: State | None) -> tuple[np.ndarray, State]:
+        """One row (F,) of live data: the output (1, D), and the state of the model after it."""
+        state, output = without_output(self.reservoir, self.feedback, start, 1)
+        known = row if self.scaling is None else self.scaling.apply(row)
+        x = np.concatenate([self.feedback.read(output[0]), known])[None]
+        z, after = self.reservoir.step(x, state)
+        value = np.asarray(self.readout.predict(z)).reshape(1, -1)
+        self.feedback.check_bounded(value[None], 0)
+        layers = tuple(h[0] for h in after.layers)
+        return value, with_output(self.reservoir, State(layers, after.origin), value[0])
+
+
+def zero_state(reservoir: Reservoir, count: int) -> State:
+    """The state that series start from."""
+    plan = reservoir.plan()
+    layers = tuple(np.zeros((count, width), plan.state) for width in plan.widths)
+    return State(layers, reservoir.fingerprint_)
