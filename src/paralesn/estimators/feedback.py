@@ -2,7 +2,7 @@
 
 In training it reads the targets of the step before (teacher forcing), in prediction its own output.
 The state of such a model is that of the reservoir and, as if it were one more layer, the last
-output.
+output as the reservoir reads it: so that a prediction in pieces is the same to the last bit.
 """
 
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from paralesn.scaling import Scaling
 from paralesn.series import BATCH, RAGGED, SINGLE, Series
 from paralesn.sources import Source
 
-RANGES = 10.0  # an output may leave the range of the targets by so many times that range
+RANGES = 3.0  # an output may leave the range of the targets by so many times that range
 _ROWS = 8192  # steps that are predicted before the state is brought up to date
 _FLOAT = np.dtype(float)
 
@@ -60,9 +60,9 @@ class Feedback:
         """Targets as the reservoir reads them."""
         return y if self.scaling is None else self.scaling.apply(y)
 
-    def start(self) -> np.ndarray:
-        """What is fed back where nothing came out before: zero as the reservoir reads it, (D,)."""
-        return np.zeros(self.n_targets) if self.scaling is None else self.scaling.mean
+    def restore(self, fed: np.ndarray) -> np.ndarray:
+        """Targets of what the reservoir reads."""
+        return fed if self.scaling is None else self.scaling.undo(fed)
 
     def joint(self, inputs: Scaling | None) -> Scaling | None:
         """Scaling of the targets and inputs that the reservoir reads side by side."""
@@ -93,29 +93,29 @@ def origin(reservoir: Reservoir) -> str:
     return f"feedback of {reservoir.fingerprint_}"
 
 
-def with_output(reservoir: Reservoir, state: State, output: np.ndarray) -> State:
-    """The state of a model: its reservoir's, and the last output (D,) or (series, D)."""
-    return State((*state.layers, np.array(output, float)), origin(reservoir))
+def with_output(reservoir: Reservoir, state: State, fed: np.ndarray) -> State:
+    """The state of a model: its reservoir's, and what is to be fed back, (D,) or (series, D)."""
+    return State((*state.layers, np.array(fed, float)), origin(reservoir))
 
 
 def without_output(
     reservoir: Reservoir, feedback: Feedback, state: State | None, count: int
 ) -> tuple[State | None, np.ndarray]:
-    """The reservoir's state of `count` series, and the last output (count, D)."""
+    """The reservoir's state of `count` series, and what is to be fed back, (count, D)."""
     if state is None:
-        return None, np.tile(feedback.start(), (count, 1))
+        return None, np.zeros((count, feedback.n_targets))
     expected = origin(reservoir)
     if state.origin != expected or not state.layers:
         raise ValueError(
             "state must come from this model, whose output is fed back, got the state of another "
             "one: pass state_, or what predict or warm_up returned"
         )
-    *layers, output = (np.asarray(h) for h in state.layers)
-    output = output.reshape(-1, feedback.n_targets)
-    if output.shape[0] != count:
-        raise ValueError(f"state must be of {count} series, got one of {output.shape[0]}")
+    *layers, fed = (np.asarray(h) for h in state.layers)
+    fed = np.array(fed, float).reshape(-1, feedback.n_targets)
+    if fed.shape[0] != count:
+        raise ValueError(f"state must be of {count} series, got one of {fed.shape[0]}")
     together = tuple(h.reshape(count, -1) for h in layers)
-    return State(together, reservoir.fingerprint_), output
+    return State(together, reservoir.fingerprint_), fed
 
 
 # -- training -----------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ def prepare(
     y = targets.arrays
     low, high = (pick([pick(a, axis=0) for a in y], axis=0) for pick in (np.min, np.max))
     feedback = Feedback(measured if standardize else None, low, high)
-    taught = teach(source, targets, feedback.start())
+    taught = teach(source, targets, feedback.restore(np.zeros(low.size)))
     if noise:
         spread = noise * measured.scale
         fed = tuple(values + spread * rng.normal(size=values.shape) for values in taught.fed)
@@ -172,10 +172,12 @@ def prepare(
     return taught, feedback
 
 
-def last_targets(targets: Targets, kind: str) -> np.ndarray:
-    """Targets at the end of each series, (D,) or (series, D)."""
-    ends = np.stack([y[-1] for y in targets.arrays])
-    return ends[0] if kind == SINGLE else ends
+def taught_state(
+    reservoir: Reservoir, state: State, feedback: Feedback, targets: Targets, kind: str
+) -> State:
+    """The state of a model after targets that were fed back to it."""
+    fed = feedback.read(np.stack([y[-1] for y in targets.arrays]))
+    return with_output(reservoir, state, fed[0] if kind == SINGLE else fed)
 
 
 # -- prediction ---------------------------------------------------------------------------------
@@ -192,55 +194,50 @@ class Loop(NamedTuple):
     def predict(self, source: Source, start: State | None) -> tuple[list[np.ndarray], State]:
         """Outputs (time, targets) of each series, and the state of the model at their ends."""
         count = len(source)
-        before, outputs = without_output(self.reservoir, self.feedback, start, count)
+        before, fed = without_output(self.reservoir, self.feedback, start, count)
         values: list[Any] = [None] * count
-        layers = None
+        plan = self.reservoir.plan()
+        layers = [np.zeros((count, width), plan.state) for width in plan.widths]
+        if before is None:
+            before = State(tuple(layers), self.reservoir.fingerprint_)
         for steps in np.unique(source.lengths):
             members = np.flatnonzero(source.lengths == steps)
-            state = before
-            if before is not None:
-                state = State(tuple(h[members] for h in before.layers), before.origin)
-            made, end = self._run(source, members, int(steps), state, outputs[members])
+            state = State(tuple(h[members] for h in before.layers), before.origin)
+            made, end, fed[members] = self._run(source, members, int(steps), state, fed[members])
             for b, of_one in zip(members, made, strict=True):
                 values[b] = of_one
-            if layers is None:
-                layers = [np.empty((count, h.shape[1]), h.dtype) for h in end.layers]
             for whole, h in zip(layers, end.layers, strict=True):
                 whole[members] = h
-        assert layers is not None
-        last = np.stack([of_one[-1] for of_one in values])
         if source.kind == SINGLE:
-            layers, last = [h[0] for h in layers], last[0]
+            layers, fed = [h[0] for h in layers], fed[0]
         state = State(tuple(layers), self.reservoir.fingerprint_)
-        return values, with_output(self.reservoir, state, last)
+        return values, with_output(self.reservoir, state, fed)
 
     def follow(self, source: Source, targets: Targets, start: State | None) -> State:
         """The state of the model after series whose targets are known."""
-        before, outputs = without_output(self.reservoir, self.feedback, start, len(source))
+        before, fed = without_output(self.reservoir, self.feedback, start, len(source))
         if before is not None and source.kind == SINGLE:
             before = State(tuple(h[0] for h in before.layers), before.origin)
-        taught = teach(source, targets, outputs)
+        taught = teach(source, targets, self.feedback.restore(fed))
         blocks = StateBlocks(self.reservoir, self.feedback.joint(self.scaling), taught, before)
         for _ in blocks:
             pass
-        last = last_targets(targets, source.kind)
-        return with_output(self.reservoir, blocks.state, last)
+        return taught_state(self.reservoir, blocks.state, self.feedback, targets, source.kind)
 
     def _run(
-        self, source: Source, members: np.ndarray, steps: int, state: State | None, output: Any
-    ) -> tuple[np.ndarray, State]:
-        """Outputs (series, steps, D) of series of equal length, block by block."""
+        self, source: Source, members: np.ndarray, steps: int, state: State, fed: np.ndarray
+    ) -> tuple[np.ndarray, State, np.ndarray]:
+        """Outputs (series, steps, D) of series of equal length, and what to continue from."""
         block, width = max(1, _ROWS // members.size), self.feedback.n_targets
+        advance = self._in_engine if isinstance(self.readout, Ridge) else self._by_steps
         pieces = []
         for first in range(0, steps, block):
             inputs = self._inputs(source, members, first, min(first + block, steps))
-            inputs[0, :, :width] = self.feedback.read(output)
-            advance = self._in_engine if isinstance(self.readout, Ridge) else self._by_steps
+            inputs[0, :, :width] = fed
             made, state = advance(inputs, state, first)
-            output = made[-1]
-            pieces.append(made)
-        assert state is not None
-        return np.concatenate(pieces).transpose(1, 0, 2), state
+            fed = made[-1]
+            pieces.append(self.feedback.restore(made))
+        return np.concatenate(pieces).transpose(1, 0, 2), state, fed
 
     def _inputs(self, source: Source, members: np.ndarray, first: int, last: int) -> np.ndarray:
         """What the reservoir reads, (steps, series, D + F), where the output is yet to come."""
@@ -259,14 +256,9 @@ class Loop(NamedTuple):
         inputs[:, :, width:] = data.rows.reshape(count, last - first, -1).transpose(1, 0, 2)
         return inputs
 
-    def _in_engine(
-        self, inputs: np.ndarray, state: State | None, first: int
-    ) -> tuple[np.ndarray, State]:
+    def _in_engine(self, inputs: np.ndarray, state: State, first: int) -> tuple[np.ndarray, State]:
         """A linear readout: the engine closes the loop, then runs over what came out."""
         reservoir, width, scaled = self.reservoir, self.feedback.n_targets, self.feedback.scaling
-        count = inputs.shape[1]
-        if state is None:
-            state = zero_state(reservoir, count)
         weights = np.asarray(self.readout.coef_).reshape(width, -1)
         intercept = np.asarray(self.readout.intercept_).reshape(width)
         if scaled is not None:  # the loop is in the reservoir's units
@@ -274,41 +266,34 @@ class Loop(NamedTuple):
             intercept = (intercept - scaled.mean) / scaled.scale
         weights = np.ascontiguousarray(weights)
         made = reservoir.close_loop(inputs, state, weights, intercept, False)
-        values = made if scaled is None else scaled.undo(made)
-        self.feedback.check_bounded(values, first)
+        self.feedback.check_bounded(self.feedback.restore(made), first)
         inputs[1:, :, :width] = made[:-1]
         rows = inputs.transpose(1, 0, 2).reshape(-1, inputs.shape[2])
-        data = Series(rows, np.full(count, len(inputs)), BATCH).astype(reservoir.real_dtype)
-        return values, reservoir.last(data, state, return_state=True)[1]
+        data = Series(rows, np.full(inputs.shape[1], len(inputs)), BATCH)
+        data = data.astype(reservoir.real_dtype)
+        return made, reservoir.last(data, state, return_state=True)[1]
 
-    def _by_steps(
-        self, inputs: np.ndarray, state: State | None, first: int
-    ) -> tuple[np.ndarray, State]:
+    def _by_steps(self, inputs: np.ndarray, state: State, first: int) -> tuple[np.ndarray, State]:
         """Any readout: one step after the other."""
-        values = np.empty((*inputs.shape[:2], self.feedback.n_targets))
+        made = np.empty((*inputs.shape[:2], self.feedback.n_targets))
         for t, row in enumerate(inputs):
             if t:
-                row[:, : values.shape[2]] = self.feedback.read(values[t - 1])
+                row[:, : made.shape[2]] = made[t - 1]
             z, state = self.reservoir.step(row, state)
-            values[t] = np.asarray(self.readout.predict(z)).reshape(values.shape[1:])
-            self.feedback.check_bounded(values[t : t + 1], first + t)
-        assert state is not None
-        return values, state
+            made[t] = self._read_out(z, first + t)
+        return made, state
+
+    def _read_out(self, z: np.ndarray, step: int) -> np.ndarray:
+        """The output (series, D) of states (series, units), as the reservoir reads it."""
+        value = np.asarray(self.readout.predict(z)).reshape(len(z), -1)
+        self.feedback.check_bounded(value[None], step)
+        return self.feedback.read(value)
 
     def read_row(self, row: np.ndarray, start: State | None) -> tuple[np.ndarray, State]:
         """One row (F,) of live data: the output (1, D), and the state of the model after it."""
-        state, output = without_output(self.reservoir, self.feedback, start, 1)
+        state, fed = without_output(self.reservoir, self.feedback, start, 1)
         known = row if self.scaling is None else self.scaling.apply(row)
-        x = np.concatenate([self.feedback.read(output[0]), known])[None]
-        z, after = self.reservoir.step(x, state)
-        value = np.asarray(self.readout.predict(z)).reshape(1, -1)
-        self.feedback.check_bounded(value[None], 0)
-        layers = tuple(h[0] for h in after.layers)
-        return value, with_output(self.reservoir, State(layers, after.origin), value[0])
-
-
-def zero_state(reservoir: Reservoir, count: int) -> State:
-    """The state that series start from."""
-    plan = reservoir.plan()
-    layers = tuple(np.zeros((count, width), plan.state) for width in plan.widths)
-    return State(layers, reservoir.fingerprint_)
+        z, after = self.reservoir.step(np.concatenate([fed[0], known])[None], state)
+        made = self._read_out(z, 0)
+        state = State(tuple(h[0] for h in after.layers), after.origin)
+        return self.feedback.restore(made), with_output(self.reservoir, state, made[0])

@@ -102,7 +102,7 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     reservoir_, readout_ : the fitted ones
     state_ : State
         State of the reservoir at the end of training; pass it to `predict` to continue from there.
-        With `feedback` its last array is the last target.
+        With `feedback` its last array is the last target, scaled as the reservoir reads it.
     scaling_ : Scaling or None
         Mean and scale of the inputs over the training series.
     n_features_in_ : int
@@ -171,9 +171,9 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         blocks = StateBlocks(reservoir, read, source)
         _learn(readout, _lessons(blocks, targets, washout), targets.flat)
         state = blocks.state
-        if is_fed_back:
-            last = output_feedback.last_targets(targets, source.kind)
-            state = output_feedback.with_output(reservoir, state, last)
+        if feedback is not None:
+            end = (feedback, targets, source.kind)
+            state = output_feedback.taught_state(reservoir, state, *end)
         self.fitted_ = FittedRegressor(
             reservoir, readout, state, scales, names, targets.flat, feedback
         )

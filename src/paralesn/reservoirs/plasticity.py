@@ -192,8 +192,8 @@ def adapt(layer: RecurrentLayer, inputs: Sequence[np.ndarray], rule: Rule) -> Re
                 gains, biases = _follow(layer, x, gains, biases, rule)
             if not (np.isfinite(biases).all() and (gains > 0).all()):
                 raise ValueError(
-                    f"rate must be smaller for these inputs: gains did not stay finite and "
-                    f"positive in epoch {epoch + 1}, got {rule.rate!r}"
+                    f"rate must be smaller, or the inputs scaled, for gains to stay positive: they "
+                    f"did not in epoch {epoch + 1} with {rule.rate!r}"
                 )
     recurrent = layer.recurrent
     if isinstance(recurrent, Sparse):

@@ -106,6 +106,9 @@ class ReservoirForecaster(Forecaster):
         """Fit to one series or to many; see `Forecaster.fit`."""
         checks.choice("strategy", self.strategy, ("auto", "closed-loop"))
         if self.strategy == "auto":
+            if getattr(self.reservoir, "adapts", False):
+                expected = "one that does not adapt to its input, except with 'closed-loop'"
+                raise checks.fail("reservoir", self.reservoir, expected)
             return super().fit(y, X, past=past, static=static, id=id, time=time, target=target)
         names = LongNames(id, time, target)
         check_roles(y, X)
@@ -149,11 +152,6 @@ class ReservoirForecaster(Forecaster):
         if self.reservoir is not None:
             own_reservoir(self.reservoir, defaults.forecasting_reservoir, True)
             given = self.reservoir
-            if given.adapts:
-                raise checks.fail(
-                    "reservoir", given, "one that does not adapt to its input, but with "
-                    "strategy='closed-loop'"
-                )  # fmt: skip
 
             def make(seasons: tuple[int, ...], length: int, inputs: int) -> Any:
                 return clone(given)
