@@ -92,7 +92,10 @@ def edge_of_stability(
     >>> import numpy as np, paralesn as pe
     >>> x = np.random.default_rng(0).uniform(-1, 1, 500)
     >>> for res in (pe.ESN(units=50), pe.ES2N(units=50, proximity=0.05)):
-    ...     print(pe.theory.edge_of_stability(res, x))
+    ...     edge = pe.theory.edge_of_stability(res, x)
+    ...     print(np.round(edge.moduli[0], 2), edge.exponents[0].round(2))
+    [0.02 0.87] [-0.26]
+    [0.94 0.96] [-0.04]
     """
     count = checks.integer("count", count, 1)
     washout = checks.integer("washout", washout, 0)
