@@ -225,3 +225,23 @@ def test_states_of_others_and_wrong_arguments_are_refused(fitted):
         model(readout=pe.Ridge(nan_targets="omit")).fit(x, broken)
     with pytest.raises(ValueError, match="X must be finite, got NaN at step 3"):
         fitted.predict(np.where(np.arange(20) == 3, np.nan, 0.0))
+
+
+def test_missing_inputs_are_read_as_without_feedback():
+    x, y = generator(900)
+    holes = x.copy()
+    holes[[40, 300, 301]] = np.nan
+    known = ~np.isnan(holes)
+    filled = np.interp(np.arange(900), np.flatnonzero(known), holes[known])
+    one = model(missing="interpolate").fit(holes[:800], y[:800])
+    two = model().fit(filled[:800], y[:800])
+    expected = two.predict(filled[800:], state=two.state_)
+    np.testing.assert_allclose(one.predict(holes[800:], state=one.state_), expected, atol=1e-9)
+    masked = model(missing="mask").fit(holes[:800], y[:800])
+    assert masked.n_features_in_ == 1
+    assert masked.reservoir_.n_features_in_ == 3  # the output, the input, whether it is missing
+    live = Live(masked)
+    found = [live.read(row)[0, 0] for row in holes[800:850, None]]
+    np.testing.assert_allclose(
+        found, masked.predict(holes[800:850], state=masked.state_), atol=1e-9
+    )

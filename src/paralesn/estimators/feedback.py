@@ -5,7 +5,7 @@ The state of such a model is that of the reservoir and, as if it were one more l
 output as the reservoir reads it: so that a prediction in pieces is the same to the last bit.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,11 +19,10 @@ from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.base import Reservoir
 from paralesn.scaling import Scaling
 from paralesn.series import BATCH, RAGGED, SINGLE, Series
-from paralesn.sources import Source
+from paralesn.sources import FLOAT, Source
 
 RANGES = 3.0  # an output may leave the range of the targets by so many times that range
 _ROWS = 8192  # steps that are predicted before the state is brought up to date
-_FLOAT = np.dtype(float)
 
 
 @register
@@ -123,37 +122,47 @@ def without_output(
 
 @dataclass(frozen=True, eq=False)
 class TaughtSource(Source):
-    """Series whose steps begin with the targets of the step before."""
+    """Series whose steps begin with the targets of the step before.
 
-    fed: tuple[np.ndarray, ...] = ()  # of each series (steps, D)
+    `inner` holds the series, and `fed` the targets, (steps, D) of each.
+    """
+
+    inner: Source | None = None
+    fed: tuple[np.ndarray, ...] = ()
+
+    @classmethod
+    def of(cls, inner: Source, fed: tuple[np.ndarray, ...]) -> "TaughtSource":
+        """Put targets before the features of series."""
+        of_series = {field.name: getattr(inner, field.name) for field in fields(Source)}
+        return cls(**of_series, inner=inner, fed=fed)
 
     @property
     def n_features(self) -> int:
         """Targets and features of a time step."""
-        return int(self.fed[0].shape[1]) + super().n_features
+        assert self.inner is not None
+        return int(self.fed[0].shape[1]) + self.inner.n_features
 
     def read(
-        self, dtype: np.dtype = _FLOAT, first: int = 0, last: int | None = None, check: bool = True
+        self, dtype: np.dtype = FLOAT, first: int = 0, last: int | None = None, check: bool = True
     ) -> Series:
         """Time steps from `first` to before `last` of every series; see `Source.read`."""
-        data = super().read(dtype, first, last, check)
+        assert self.inner is not None
+        data = self.inner.read(dtype, first, last, check)
         fed = np.concatenate([values[first:last] for values in self.fed]).astype(dtype)
         return data._replace(rows=np.hstack([fed, data.rows]))
 
     def group(self, first: int, last: int) -> "TaughtSource":
         """The series from number `first` to before `last`."""
-        group = super().group(first, last)
-        assert isinstance(group, TaughtSource)
-        return group if self.kind == SINGLE else replace(group, fed=self.fed[first:last])
+        assert self.inner is not None
+        fed = self.fed if self.kind == SINGLE else self.fed[first:last]
+        return TaughtSource.of(self.inner.group(first, last), fed)
 
 
 def teach(source: Source, targets: Targets, starts: np.ndarray) -> TaughtSource:
     """The series with the targets of the step before; before the first one `starts` (…, D)."""
     starts = np.broadcast_to(starts, (len(source), targets.arrays[0].shape[1]))
-    fed = tuple(np.vstack([start, y[:-1]]) for start, y in zip(starts, targets.arrays, strict=True))
-    return TaughtSource(
-        source.arrays, source.lengths, source.kind, source.first_series, source.is_finite, fed
-    )
+    pairs = zip(starts, targets.arrays, strict=True)
+    return TaughtSource.of(source, tuple(np.vstack([start, y[:-1]]) for start, y in pairs))
 
 
 def prepare(
@@ -290,10 +299,9 @@ class Loop(NamedTuple):
         return self.feedback.read(value)
 
     def read_row(self, row: np.ndarray, start: State | None) -> tuple[np.ndarray, State]:
-        """One row (F,) of live data: the output (1, D), and the state of the model after it."""
+        """One scaled row (F,) of live data: the output (1, D), and the state of the model then."""
         state, fed = without_output(self.reservoir, self.feedback, start, 1)
-        known = row if self.scaling is None else self.scaling.apply(row)
-        z, after = self.reservoir.step(np.concatenate([fed[0], known])[None], state)
+        z, after = self.reservoir.step(np.concatenate([fed[0], row])[None], state)
         made = self._read_out(z, 0)
         state = State(tuple(h[0] for h in after.layers), after.origin)
         return self.feedback.restore(made), with_output(self.reservoir, state, made[0])
