@@ -62,7 +62,7 @@ def echo_state(name: str, units: int, steps: int, series: int, density: float) -
 def other_states(name: str, units: int, steps: int) -> rivals.States:
     """Make the call that computes all states of one series by another reservoir.
 
-    Of NVAR, `units` is the number of delays of three features; plastic reservoirs are adapted first.
+    Of NVAR, `units` is the number of delays of three features; plastic ones are adapted first.
     """
     x = np.random.default_rng(0).uniform(-1, 1, (steps, 3))
     if name.startswith("their"):
