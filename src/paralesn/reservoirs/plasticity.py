@@ -89,7 +89,7 @@ class PlasticESN(ESN):
     >>> x = np.random.default_rng(0).uniform(-1, 1, 3000)
     >>> before, after = pe.ESN(units=100), pe.PlasticESN(units=100, std=0.2).fit(x)
     >>> [round(float(res.run(x)[0][100:].std()), 2) for res in (before, after)]
-    [0.38, 0.19]
+    [0.38, 0.2]
     """
 
     SHARED_PARAMETERS = ("mean", "std", "rate", "epochs", "washout")
