@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import Ridge as SkRidge
+from sklearn.metrics import r2_score
 
 import paralesn as pe
 from paralesn import sources
@@ -173,6 +174,19 @@ def test_known_targets_warm_it_up(fitted):
         np.testing.assert_allclose(a, b, atol=1e-12)
     heard = fitted.predict(x[2000:2100], state=state)
     assert np.corrcoef(heard, y[2000:2100])[0, 1] > 0.9
+
+
+def test_a_score_is_of_the_loop_after_a_washout_that_is_taught(fitted):
+    x, y = generator()
+    state = fitted.warm_up(x[2000:2050], y[2000:2050])
+    made = fitted.predict(x[2050:2150], state=state)
+    assert fitted.set_params(washout=50).score(x[2000:2150], y[2000:2150]) == pytest.approx(
+        r2_score(y[2050:2150], made)
+    )
+    pairs = [x[2000:2150], x[2200:2290]], [y[2000:2150], y[2200:2290]]
+    other = fitted.predict(x[2250:2290], state=fitted.warm_up(x[2200:2250], y[2200:2250]))
+    expected = r2_score(np.concatenate([y[2050:2150], y[2250:2290]]), np.concatenate([made, other]))
+    assert fitted.score(*pairs) == pytest.approx(expected)
 
 
 def test_batches_and_lists_are_series_on_their_own(fitted):

@@ -9,8 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.preprocessing import PolynomialFeatures
-from sklearn.utils.estimator_checks import parametrize_with_checks
-from test_paralesn import EXPECTED_FAILURES
 
 import paralesn as pe
 from paralesn import datasets
@@ -211,14 +209,6 @@ def test_estimators_take_it(tmp_path, rng):
     assert classifier.score(X[20:], ["slow", "fast"] * 10) == 1.0
     forecaster = pe.ReservoirForecaster(pe.NVAR(3, 2), horizon=3).fit(np.sin(np.arange(400) / 9))
     assert np.abs(forecaster.forecast() - np.sin(np.arange(400, 403) / 9)).max() < 0.01
-
-
-@parametrize_with_checks(
-    [pe.NVAR(), pe.NVAR(3, (1, 3), stride=2, dtype="float32")],
-    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
-)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
 
 
 def test_a_file_must_fit_its_parameters(tmp_path, rng):

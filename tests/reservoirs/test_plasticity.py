@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.estimator_checks import parametrize_with_checks
-from test_paralesn import EXPECTED_FAILURES
 from threadpoolctl import threadpool_limits
 
 import paralesn as pe
@@ -160,10 +158,3 @@ def test_given_layers_stay_as_they_are(rng):
     layers = pe.PlasticESN(units=5).fit(x).layers_
     given = pe.PlasticESN.from_layers(layers)
     assert given.fit(x).layers_ is layers
-
-
-@parametrize_with_checks(
-    [pe.PlasticESN(units=9, rate=1e-6)], expected_failed_checks=lambda estimator: EXPECTED_FAILURES
-)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)

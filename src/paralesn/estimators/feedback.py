@@ -20,6 +20,7 @@ from paralesn.reservoirs.base import Reservoir
 from paralesn.scaling import Scaling
 from paralesn.series import BATCH, RAGGED, SINGLE, Series
 from paralesn.sources import FLOAT, Source
+from paralesn.sources import source as opened
 
 RANGES = 3.0  # an output may leave the range of the targets by so many times that range
 _ROWS = 8192  # steps that are predicted before the state is brought up to date
@@ -232,6 +233,17 @@ class Loop(NamedTuple):
         for _ in blocks:
             pass
         return taught_state(self.reservoir, blocks.state, self.feedback, targets, source.kind)
+
+    def judged(self, source: Source, targets: Targets, taught: np.ndarray) -> list[np.ndarray]:
+        """Outputs of each series on its own after so many steps of targets, which come first."""
+        values = []
+        for b, (y, steps) in enumerate(zip(targets.arrays, taught.tolist(), strict=True)):
+            rows, state = source.group(b, b + 1).read().rows, None
+            if steps:
+                state = self.follow(opened(rows[:steps]), Targets([y[:steps]], False), None)
+            (made,), _ = self.predict(opened(rows[steps:]), state)
+            values.append(np.vstack([y[:steps], made]))
+        return values
 
     def _run(
         self, source: Source, members: np.ndarray, steps: int, state: State, fed: np.ndarray

@@ -274,11 +274,12 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination (R2) over all time steps but the washout, as in training.
 
-        Averaged over targets. Where the readout omits missing targets, so does the score.
+        Averaged over targets. Where the readout omits missing targets, so does the score. With
+        `feedback`, targets are fed back during the washout, and the model's own output after it.
         """
         source = self._source(X)
-        omits = _omits_nan(self.readout_)
-        targets = targets_for(y, source, allow_nan=omits).arrays
+        omits = _omits_nan(self.readout_) and self.fitted_.feedback is None
+        targets = targets_for(y, source, allow_nan=omits)
         skipped = self._washouts(source)
         if (rest := int(np.maximum(source.lengths - skipped, 0).sum())) < 2:
             raise ValueError(
@@ -293,7 +294,12 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
         weight = None
         if sample_weight is not None:
             weight = scored(targets_for(sample_weight, source).arrays)[:, 0]
-        wanted, predicted = scored(targets), scored(self._predictions(source, None)[0])
+        if self.fitted_.feedback is None:
+            predictions = self._predictions(source, None)[0]
+        else:
+            taught = np.minimum(skipped, source.lengths - 1)
+            predictions = self._loop().judged(source, targets, taught)
+        wanted, predicted = scored(targets.arrays), scored(predictions)
         if not omits:
             return float(r2_score(wanted, predicted, sample_weight=weight))
         scores = [
