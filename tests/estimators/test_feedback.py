@@ -75,6 +75,28 @@ def test_it_is_the_loop_written_out(standardize, readout, rng):
     np.testing.assert_allclose(predicted, expected, atol=1e-9)
 
 
+def test_it_is_reservoirpys_connection_back(rng):
+    nodes = pytest.importorskip("reservoirpy.nodes")
+    x, y = rng.uniform(-1, 1, (600, 1)), np.zeros((600, 1))
+    for t in range(1, 600):
+        y[t] = np.tanh(0.5 * y[t - 1] + x[t])
+    ours = pe.ReservoirRegressor(
+        pe.ESN(units=30, bias_scale=0.2, rho=0.5), pe.Ridge([1e-3]), washout=50, standardize=False,
+        feedback=True,
+    ).fit(x[:500], y[:500])  # fmt: skip
+    (layer,) = ours.reservoir_.layers_
+    reservoir = nodes.Reservoir(  # which reads the input first, then what is fed back
+        W=layer.recurrent.matrix, Win=layer.w_in[:, ::-1], bias=layer.bias, lr=1.0
+    )
+    readout = nodes.Ridge(ridge=1e-3)
+    theirs = (reservoir >> readout) & (reservoir << readout)
+    theirs.fit(x[:500], y[:500], warmup=50)
+    readout.Wout = np.reshape(ours.readout_.coef_, (30, 1))  # penalties mean different things
+    readout.bias = np.ravel(ours.readout_.intercept_)
+    predicted = ours.predict(x[500:], state=ours.state_)
+    np.testing.assert_allclose(predicted, theirs.run(x[500:]), atol=1e-12)
+
+
 def test_noise_is_seeded_and_of_the_size_asked_for():
     x, y = generator(1000)
     one, two, other = (

@@ -223,21 +223,25 @@ class Loop(NamedTuple):
         state = State(tuple(layers), self.reservoir.fingerprint_)
         return values, with_output(self.reservoir, state, fed)
 
-    def follow(self, source: Source, targets: Targets, start: State | None) -> State:
-        """The state of the model after series whose targets are known."""
+    def taught(self, source: Source, targets: Targets, start: State | None) -> StateBlocks:
+        """Blocks of states over series whose targets are fed back, from a state of the model."""
         before, fed = without_output(self.reservoir, self.feedback, start, len(source))
         if before is not None and source.kind == SINGLE:
             before = State(tuple(h[0] for h in before.layers), before.origin)
-        taught = teach(source, targets, self.feedback.restore(fed))
-        blocks = StateBlocks(self.reservoir, self.feedback.joint(self.scaling), taught, before)
+        series = teach(source, targets, self.feedback.restore(fed))
+        return StateBlocks(self.reservoir, self.feedback.joint(self.scaling), series, before)
+
+    def follow(self, source: Source, targets: Targets, start: State | None) -> State:
+        """The state of the model after series whose targets are known."""
+        blocks = self.taught(source, targets, start)
         for _ in blocks:
             pass
         return taught_state(self.reservoir, blocks.state, self.feedback, targets, source.kind)
 
-    def judged(self, source: Source, targets: Targets, taught: np.ndarray) -> list[np.ndarray]:
+    def judged(self, source: Source, targets: Targets, washouts: np.ndarray) -> list[np.ndarray]:
         """Outputs of each series on its own after so many steps of targets, which come first."""
         values = []
-        for b, (y, steps) in enumerate(zip(targets.arrays, taught.tolist(), strict=True)):
+        for b, (y, steps) in enumerate(zip(targets.arrays, washouts.tolist(), strict=True)):
             rows, state = source.group(b, b + 1).read().rows, None
             if steps:
                 state = self.follow(opened(rows[:steps]), Targets([y[:steps]], False), None)
