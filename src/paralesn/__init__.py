@@ -7,6 +7,7 @@ from paralesn.estimators.classifier import ReservoirClassifier
 from paralesn.estimators.forecaster.estimator import ReservoirForecaster, SmootherBank
 from paralesn.estimators.forecaster.spread import Forecast
 from paralesn.estimators.regressor import ReservoirRegressor
+from paralesn.estimators.series_regressor import ReservoirSeriesRegressor
 from paralesn.features.filter_bank import FilterBank
 from paralesn.features.pooled_states import PooledStates
 from paralesn.layers import operators
@@ -44,6 +45,7 @@ __all__ = [
     "SmootherBank",
     "SmootherLayer",
     "ReservoirRegressor",
+    "ReservoirSeriesRegressor",
     "Ridge",
     "SCR",
     "State",
