@@ -1,4 +1,4 @@
-"""Classifier, regressor and forecaster for aeon: its shapes (cases, channels, time), conventions and checks.
+"""Classifier, regressor and forecaster with aeon's shapes (cases, channels, time) and conventions.
 
 Needs the extra ``aeon``: ``pip install 'paralesn[aeon]'``.
 """
