@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
 from paralesn import checks, sources
 from paralesn.estimators import defaults
 from paralesn.estimators.components import check_readout, own_features, own_readout
-from paralesn.estimators.probabilities import SoftmaxCalibration, calibrate
+from paralesn.estimators.probabilities import PowerCalibration, calibrate
 from paralesn.estimators.series_readout import SeriesReadout, check_weighs, fit_readout
 from paralesn.persistence import register
 from paralesn.readouts.dual_ridge import DualRidge
@@ -54,7 +54,7 @@ class FittedClassifier:
     features: Any
     readout: Any
     classes: np.ndarray
-    calibration: SoftmaxCalibration | None = None
+    calibration: PowerCalibration | None = None
 
     def check(self, model: Any = None) -> None:
         """Check that what a file said was learnt fits together."""
@@ -237,7 +237,7 @@ def _indicators(labels: np.ndarray, count: int) -> np.ndarray:
 
 def _calibrated(
     left_out: LeftOut, labels: np.ndarray, weight: np.ndarray | None
-) -> SoftmaxCalibration:
+) -> PowerCalibration:
     """Calibration on series left out, but for those that are the only ones of their class."""
     several = np.bincount(labels)[labels[left_out.rows]] > 1
     rows, decision = left_out.rows[several], left_out.predictions[several]

@@ -55,7 +55,7 @@ MODULES = {
     "SharedReadout": "estimators.forecaster.shared_readout",
     "SmootherBank": "estimators.forecaster.estimator",
     "SmootherLayer": "layers.smoothers",
-    "SoftmaxCalibration": "estimators.probabilities",
+    "PowerCalibration": "estimators.probabilities",
     "Sparse": "layers.operators",
     "Spread": "estimators.forecaster.spread",
     "State": "layers.state",
