@@ -69,7 +69,7 @@ def fit_readout(
         features.fit(data)
         readout.fit_blocks(partial(features.blocks, data), targets, **arguments)
         return readout.left_out_
-    rows = features.fit_transform(data)
+    rows = np.asarray(features.fit_transform(data))  # whatever scikit-learn's set_output says
     readout.fit(rows, targets, **arguments)
     if isinstance(readout, DualRidge):
         return readout.left_out_
