@@ -52,7 +52,7 @@ def run() -> Report:
         claim = f"mean of {len(names)} datasets: {score}"
         report.value(claim, ours, "", min(hot, sigmoid, isotonic), detail)
     claim = "fit with probabilities, faster than CalibratedClassifierCV on the same features"
-    report.ratio(claim, *seconds, 1.0)
+    report.ratio(claim, float(seconds[0]), float(seconds[1]), 1.0)
     return report
 
 

@@ -9,7 +9,7 @@ third week of a transformer is held out.
 
 import csv
 import gzip
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +22,9 @@ PLACED = ("Lightning7", "MedicalImages", "ToeSegmentation1", "Wafer")
 ORDERED = ("ChlorineConcentration", "DistalPhalanxTW")
 MOST = 400  # cases of a part
 WEEK = 168  # hours; every third week of a transformer is held out
+
+
+Change = Callable[[np.ndarray, np.random.Generator], tuple[np.ndarray, float]]
 
 
 class Task(NamedTuple):
@@ -81,16 +84,17 @@ def _transformer(folder: Path, name: str, ahead: bool) -> Task:
     return Task(title, *parts)
 
 
-def _derived(folder: Path, name: str, title: str, change: object) -> Task:
+def _derived(folder: Path, name: str, title: str, change: Change | None) -> Task:
     """A dataset of the archive, every series changed by an amount that is to be told."""
     rng, parts = np.random.default_rng(0), []
     for part in ("TRAIN", "TEST"):
         X, y = _cases(folder / "UCR" / name, part)
         chosen = rng.permutation(len(X))[:MOST]
         X, y = X[chosen], y[chosen]
-        if callable(change):
-            X, y = zip(*(change(x, rng) for x in X), strict=True)
-        parts += [np.asarray(X)[:, :, None], np.asarray(y, float)]
+        if change is not None:
+            changed, amounts = zip(*(change(x, rng) for x in X), strict=True)
+            X, y = np.array(changed), np.array(amounts)
+        parts += [X[:, :, None], y]
     return Task(title, *parts)
 
 

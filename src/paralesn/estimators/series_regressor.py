@@ -49,7 +49,7 @@ class ReservoirSeriesRegressor(MultiOutputMixin, RegressorMixin, SeriesReadout):
     ----------
     features : FilterBank or PooledStates, optional
         What describes a series; any transformer of series with `fit`, `transform` and `blocks`
-        will do. Default: `FilterBank()`.
+        will do. Default: `FilterBank(levels=True)`.
     readout : regressor, optional
         Default: `DualRidge` on a `FilterBank`, otherwise `Ridge` with penalties from 0.1 to 1e5.
         A `DualRidge` is fitted to targets brought to unit variance, so that none of several
@@ -88,7 +88,7 @@ class ReservoirSeriesRegressor(MultiOutputMixin, RegressorMixin, SeriesReadout):
         y : array-like (batch,) or (batch, targets)
         sample_weight : array (batch,), optional
         """
-        features = own_features(self.features, defaults.classifying_features)
+        features = own_features(self.features, defaults.regressing_features)
         readout = own_readout(
             self.readout, partial(defaults.classifying_readout, features), "regression"
         )
