@@ -1,112 +1,134 @@
-"""Tasks for regressors of whole series: a number for every series of real data.
+"""Tasks of regression over time: what a regressor without any setting should be able to learn.
 
-Two datasets come with aeon. Others are made of real series whose target is known: the oil
-temperature of a transformer, from its loads or a day ahead; by which factor a series was played
-faster (the length of its period); where in a longer record it starts (the position of an event);
-and classes of the archive that have an order. Training and test parts are the archive's; every
-third week of a transformer is held out.
+Every task exists twice: one to choose hyperparameters on ("choice"), from training parts and seeds
+of its own, and one to report ("report"), from other seeds and from test parts.
 """
 
-import csv
-import gzip
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.defaults import _cases
+from paralesn.datasets import ctxor, lorenz63, mackey_glass, memcap, narma, sinmem
+from paralesn.datasets.archives.ett import FEATURES, load_ett_rows
+from paralesn.tables.cases import read_cases
 
-FASTER = ("CricketX", "ECG5000", "FacesUCR", "Fish")
-PLACED = ("Lightning7", "MedicalImages", "ToeSegmentation1", "Wafer")
-ORDERED = ("ChlorineConcentration", "DistalPhalanxTW")
-MOST = 400  # cases of a part
-WEEK = 168  # hours; every third week of a transformer is held out
-
-
-Change = Callable[[np.ndarray, np.random.Generator], tuple[np.ndarray, float]]
+PARTS = ("choice", "report")
+_FOUR_WEEKS = 4 * 7 * 24  # of hours
+_STEPS = 4000  # of generated series, of which the last quarter is held out
 
 
 class Task(NamedTuple):
-    """Series (cases, time, channels) and their targets (cases,)."""
+    """Inputs and targets to learn from, and those that follow (or other series) to score."""
 
     name: str
-    X: np.ndarray
-    y: np.ndarray
-    X_test: np.ndarray
-    y_test: np.ndarray
+    kind: str
+    X: Any
+    y: Any
+    X_test: Any
+    y_test: Any
+    follows: bool = True  # the test part continues the series learnt from
 
 
-def tasks(folder: Path) -> Iterator[Task]:
-    """All tasks; `folder` holds the benchmark files."""
-    yield from _aeons()
-    for name in ("ETTh1", "ETTh2"):
-        yield _transformer(folder, name, ahead=False)
-        yield _transformer(folder, name, ahead=True)
-    for name in FASTER:
-        yield _derived(folder, name, f"{name}, pace", _played)
-    for name in PLACED:
-        yield _derived(folder, name, f"{name}, start", _embedded)
-    for name in ORDERED:
-        yield _derived(folder, name, f"{name}, grade", None)
+def tasks(part: str) -> Iterator[Task]:
+    """All tasks of a part; real data where PARALESN_DATA is set."""
+    seed = 1000 * (1 + PARTS.index(part))
+    yield from _noise_tasks(seed)
+    yield from _classical(seed)
+    yield from _small(seed)
+    if os.environ.get("PARALESN_DATA"):
+        yield from _sensors(part)
 
 
-def _aeons() -> Iterator[Task]:
-    """The datasets for regression that aeon's package holds."""
-    from aeon.datasets import load_cardano_sentiment, load_covid_3month
-
-    for name, load in (
-        ("Covid3Month", load_covid_3month),
-        ("CardanoSentiment", load_cardano_sentiment),
-    ):
-        (X, y), (X_test, y_test) = load(split="train"), load(split="test")
-        yield Task(name, X.transpose(0, 2, 1), y, X_test.transpose(0, 2, 1), y_test)
+def _split(name: str, kind: str, X: np.ndarray, y: np.ndarray, test: int | None = None) -> Task:
+    """The last quarter, or the last `test` steps, held out."""
+    cut = len(X) - (len(X) // 4 if test is None else test)
+    return Task(name, kind, X[:cut], y[:cut], X[cut:], y[cut:])
 
 
-def _transformer(folder: Path, name: str, ahead: bool) -> Task:
-    """Two days of a transformer: the mean oil temperature from the six loads, or of the next day.
-
-    The next day's temperature is asked for from all seven series.
-    """
-    with gzip.open(folder / "ETT" / f"{name}.csv.gz", "rt") as file:
-        rows = np.array([row[1:] for row in list(csv.reader(file))[1:]], float)
-    rng, steps, later = np.random.default_rng(0), 48, 24 if ahead else 0
-    starts = np.arange(len(rows) - WEEK + 1)
-    starts = starts[starts % WEEK <= WEEK - steps - later]  # a case stays within its week
-    parts = []
-    for held_out in (False, True):
-        of_part = starts[(starts // WEEK % 3 == 2) == held_out]
-        chosen = rng.choice(of_part, MOST, replace=False)
-        X = np.stack([rows[s : s + steps] for s in chosen])
-        oil = np.stack([rows[s + later : s + steps + later, -1] for s in chosen])
-        parts += [X if ahead else X[..., :-1], oil[:, -24 if ahead else 0 :].mean(axis=1)]
-    title = f"{name}, oil tomorrow" if ahead else f"{name}, oil from loads"
-    return Task(title, *parts)
-
-
-def _derived(folder: Path, name: str, title: str, change: Change | None) -> Task:
-    """A dataset of the archive, every series changed by an amount that is to be told."""
-    rng, parts = np.random.default_rng(0), []
-    for part in ("TRAIN", "TEST"):
-        X, y = _cases(folder / "UCR" / name, part)
-        chosen = rng.permutation(len(X))[:MOST]
-        X, y = X[chosen], y[chosen]
-        if change is not None:
-            changed, amounts = zip(*(change(x, rng) for x in X), strict=True)
-            X, y = np.array(changed), np.array(amounts)
-        parts += [X[:, :, None], y]
-    return Task(title, *parts)
+def _noise_tasks(seed: int) -> Iterator[Task]:
+    """Functions of uniform noise, now and some steps ago."""
+    functions: dict[str, Callable[..., np.ndarray]] = {
+        "x(t-3)": lambda x: x(3),
+        "x(t-20)": lambda x: x(20),
+        "x(t)^2": lambda x: x(0) ** 2,
+        "x(t) x(t-1)": lambda x: x(0) * x(1),
+        "x(t-2) x(t-5)": lambda x: x(2) * x(5),
+        "x(t)^3 - x(t-1)^2": lambda x: x(0) ** 3 - x(1) ** 2,
+        "|x(t-1)|": lambda x: np.abs(x(1)),
+        "x(t) > x(t-1)": lambda x: (x(0) > x(1)).astype(float),
+    }
+    rng = np.random.default_rng(seed)
+    past = 30
+    for name, function in functions.items():
+        u = rng.uniform(-1, 1, _STEPS + past)
+        y = function(lambda k, u=u: u[past - k : len(u) - k])
+        yield _split(name, "function of noise", u[past:, None], y)
+    u = rng.uniform(-1, 1, (_STEPS + past, 3))
+    lag = {k: u[past - k : len(u) - k].T for k in range(4)}
+    X = u[past:]
+    yield _split("u(t) v(t)", "several inputs", X[:, :2], lag[0][0] * lag[0][1])
+    yield _split("u(t) v(t-1) + w(t-2)", "several inputs", X, lag[0][0] * lag[1][1] + lag[2][2])
+    X32 = X[:, :1].astype(np.float32) * 1e3 + 7e3
+    yield _split("x(t) x(t-1), float32, 7000 +- 1000", "function of noise", X32,
+                 lag[0][0] * lag[1][0])  # fmt: skip
 
 
-def _played(x: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-    """The series, repeated, from anywhere and at another pace, which is the target."""
-    pace = float(np.exp(rng.uniform(np.log(0.6), np.log(1.5))))
-    at = rng.uniform(0, len(x)) + pace * np.arange(len(x))
-    return np.interp(at % len(x), np.arange(len(x) + 1), np.append(x, x[0])), pace
+def _classical(seed: int) -> Iterator[Task]:
+    """Benchmarks of the field, most of them the paper's."""
+    for order in (10, 30):
+        data = narma(_STEPS, order, seed)
+        yield _split(f"NARMA{order}", "benchmark", data.inputs, data.targets[:, 0])
+    yield _split("MemCap, 50 delays (mean)", "benchmark", *memcap(_STEPS, 50, seed))
+    for name, make in (("ctXOR, 5 steps ago", ctxor), ("SinMem, 10 steps ago", sinmem)):
+        X, y = make(_STEPS, seed=seed)
+        yield _split(name, "benchmark", X, y[:, 0])
+    series = mackey_glass(_STEPS + 84, seed)
+    for ahead in (1, 84):
+        yield _split(f"Mackey-Glass, {ahead} ahead", "benchmark", series[:_STEPS],
+                     series[ahead : _STEPS + ahead, 0])  # fmt: skip
+    lorenz = lorenz63(_STEPS, seed=seed)
+    yield _split("Lorenz, z from x", "benchmark", lorenz[:, :1], lorenz[:, 2])
 
 
-def _embedded(x: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-    """The series somewhere in a record of noise twice as long; its place is the target."""
-    place = int(rng.integers(0, len(x) + 1))
-    record = np.pad(x, (place, len(x) - place), mode="edge")
-    return record + 0.3 * x.std() * rng.normal(size=len(record)), place / len(x)
+def _small(seed: int) -> Iterator[Task]:
+    """Few rows, and targets that nothing can be learnt about."""
+    rng = np.random.default_rng(seed + 1)
+    u = rng.uniform(-1, 1, (3000, 2))
+    noise = rng.normal(size=3000)
+    yield _split("nothing but noise, 2000 rows", "small or noisy", u, noise, test=1000)
+    yield _split("nothing but noise, 200 rows", "small or noisy", u[:1200], noise[:1200], test=1000)
+    yield _split("nothing but noise, 40 rows", "small or noisy", u[:1040], noise[:1040], test=1000)
+    linear = u[:, 0] + 0.5 * np.roll(u[:, 1], 1)
+    yield _split("u(t) + v(t-1)/2, 40 rows", "small or noisy", u[:1040], linear[:1040], test=1000)
+    noisy = linear + 0.5 * noise
+    yield _split("the same and noise, 200 rows", "small or noisy", u[:1200], noisy[:1200], 1000)
+    product = u[:, 0] * np.roll(u[:, 0], 1)
+    yield _split("x(t) x(t-1), 300 rows", "small or noisy", u[:1300, :1], product[:1300], 1000)
+
+
+def _sensors(part: str) -> Iterator[Task]:
+    """One sensor from the others: four weeks after the rows learnt from, and other blinks."""
+    last = 5760 if part == "choice" else 11520
+    for name, target in (
+        ("ETTh1", "MULL"), ("ETTh1", "LUFL"), ("ETTh1", "OT"), ("ETTh2", "HULL"), ("ETTh2", "LUFL"),
+    ):  # fmt: skip
+        parts, column = load_ett_rows(name), FEATURES.index(target)
+        rows = np.concatenate([parts.train, parts.validation, parts.test])[: last + _FOUR_WEEKS]
+        X, y = np.delete(rows, column, axis=1), rows[:, column]
+        yield _split(f"{name}, {target} from the rest", "sensors", X, y, test=_FOUR_WEEKS)
+    folder = Path(os.environ["PARALESN_DATA"]) / "Blink"
+    train = _blinks(folder / "Blink_TRAIN.ts.gz")
+    other = train[200:300] if part == "choice" else _blinks(folder / "Blink_TEST.ts.gz")[::4]
+    X, Y = train[:200:2], other[::2] if part == "choice" else other
+    for channel in (0, 3):
+        rest = [c for c in range(4) if c != channel]
+        yield Task(f"Blink, electrode {channel + 1} from the rest", "sensors", X[:, :, rest],
+                   X[:, :, channel], Y[:, :, rest], Y[:, :, channel], follows=False)  # fmt: skip
+
+
+def _blinks(path: Path) -> np.ndarray:
+    """Cases (case, time, channel)."""
+    return np.asarray(read_cases(path).series)

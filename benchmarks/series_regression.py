@@ -1,7 +1,7 @@
 """A number for every series: the default regressor beside aeon's, on real data.
 
 RocketRegressor and MiniRocketRegressor are aeon's, all with two threads; the mean of the training
-targets is the line to beat. Tasks are those of `benchmarks.regression_tasks`; defaults were chosen
+targets is the line to beat. Tasks are those of `benchmarks.series_tasks`; defaults were chosen
 on their training parts. Needs the benchmark files (PARALESN_DATA) and aeon.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.regression_tasks import Task, tasks
+from benchmarks.series_tasks import Task, tasks
 from benchmarks.timing import Report
 from paralesn import FilterBank, ReservoirSeriesRegressor
 

@@ -37,6 +37,7 @@ MODULES = {
     "LiveState": "estimators.live",
     "MLP": "readouts.mlp",
     "Memory": "estimators.forecaster.fitted",
+    "MissingValues": "missing",
     "PackedBanks": "estimators.forecaster.packed_banks",
     "ParalESN": "reservoirs.paralesn",
     "PooledStates": "features.pooled_states",
