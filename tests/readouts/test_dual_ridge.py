@@ -84,13 +84,14 @@ def test_going_downhill_finds_what_eigenvectors_find(rng, single):
     Z -= Z.mean(axis=0)
     Z, Y = Z.astype(np.float32 if single else float), Y - Y.mean(axis=0)
     alphas, share = 300 * 10.0 ** np.arange(-4, 2), np.full(120, 1 / 120)
-    errors, coef = leave_one_out.by_eigenvectors(Z, Y, alphas, share)
-    tried, other = leave_one_out.downhill(Z, Y, alphas, share)
+    errors, coef, left_out = leave_one_out.by_eigenvectors(Z, Y, alphas, share)
+    tried, other, also = leave_one_out.downhill(Z, Y, alphas, share)
     known = ~np.isnan(tried)
     tolerance = 1e-3 if single else 1e-8
     np.testing.assert_allclose(tried[known], errors[known], rtol=tolerance)
     assert np.nanargmin(tried) == errors.argmin()
     np.testing.assert_allclose(other, coef, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(also, left_out, rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize(("n", "p"), [(30, 50), (90, 40)])

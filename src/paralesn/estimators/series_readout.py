@@ -1,0 +1,103 @@
+"""What estimators of whole series share: features of each, then a readout."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from paralesn import sources
+from paralesn.features.filter_bank import FilterBank
+from paralesn.features.pooled_states import PooledStates
+from paralesn.readouts.dual_ridge import DualRidge
+from paralesn.readouts.fitted_dual_ridge import LeftOut
+from paralesn.readouts.ridge import Ridge
+from paralesn.sources import Source
+
+_AT_ONCE = 1 << 14  # series whose features are kept while a readout is fitted
+_LEFT_OUT = 4096  # series that are left out to see how good a readout is, at most
+
+
+class SeriesReadout(BaseEstimator):
+    """Base of estimators that fit a readout to a row of features for each series."""
+
+    fitted_: Any
+
+    @property
+    def features_(self) -> Any:
+        """The fitted features."""
+        return self.fitted_.features
+
+    @property
+    def readout_(self) -> Any:
+        """The fitted readout."""
+        return self.fitted_.readout
+
+    @property
+    def n_features_in_(self) -> int:
+        """Features (channels) of a time step."""
+        return int(self.features_.n_features_in_)
+
+    def _read_out(self, X: Any, method: Callable[[np.ndarray], Any]) -> np.ndarray:
+        """What a method of the readout says of the series X, block by block."""
+        check_is_fitted(self, "fitted_")
+        source = sources.collection(X, self.n_features_in_, type(self).__name__)
+        blocks = self.features_.blocks(data_for(self.features_, source))
+        return np.concatenate([np.asarray(method(block)) for block in blocks])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        return tags
+
+
+def fit_readout(
+    features: Any, readout: Any, source: Source, targets: np.ndarray, weight: np.ndarray | None
+) -> LeftOut | None:
+    """Fit features to series, and a readout to their rows and targets.
+
+    Returns
+    -------
+    left_out : LeftOut or None
+        What readouts that know it in closed form say of series they were not fitted to.
+    """
+    arguments = {} if weight is None else {"sample_weight": weight}
+    data = data_for(features, source)
+    if isinstance(readout, DualRidge) and len(source) > _AT_ONCE:
+        features.fit(data)
+        readout.fit_blocks(partial(features.blocks, data), targets, **arguments)
+        return readout.left_out_
+    rows = features.fit_transform(data)
+    readout.fit(rows, targets, **arguments)
+    if isinstance(readout, DualRidge):
+        return readout.left_out_
+    return _left_out(readout, rows, targets, weight) if isinstance(readout, Ridge) else None
+
+
+def _left_out(
+    readout: Ridge, rows: np.ndarray, targets: np.ndarray, weight: np.ndarray | None
+) -> LeftOut:
+    """Predictions for series left out, of a random few where there are many."""
+    numbers = np.arange(len(rows)) if weight is None else np.flatnonzero(weight)
+    if len(numbers) > _LEFT_OUT:
+        rng = np.random.default_rng(0)
+        numbers = np.sort(rng.choice(numbers, _LEFT_OUT, replace=False))
+    of_these = None if weight is None else weight[numbers]
+    predictions = readout.left_out(rows[numbers], targets[numbers], of_these)
+    return LeftOut(numbers, predictions.reshape(len(numbers), -1))
+
+
+def check_weighs(readout: Any, arguments: str) -> None:
+    """Raise unless a readout takes weights, which the arguments named demand."""
+    if not has_fit_parameter(readout, "sample_weight"):
+        raise ValueError(
+            f"{arguments} need a readout whose fit takes sample_weight, "
+            f"got {type(readout).__name__}"
+        )
+
+
+def data_for(features: Any, source: Source) -> Any:
+    """Series as features take them: parsed for ours, arrays for others'."""
+    return source if isinstance(features, (FilterBank, PooledStates)) else source.arrays
