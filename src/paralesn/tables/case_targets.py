@@ -69,7 +69,8 @@ def target_numbers(labels: Sequence[str], names: Sequence[str]) -> np.ndarray:
     if wrong.size:
         case, label = names[wrong[0]], labels[wrong[0]]
         raise TableError(
-            f"the label of case {case} is {label!r}, expected a number to predict", parameter="label"
+            f"the label of case {case} is {label!r}, expected a number to predict",
+            parameter="label",
         )
     return numbers
 

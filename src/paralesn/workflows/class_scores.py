@@ -10,8 +10,8 @@ class ClassScores:
     r"""Measures of predicted classes, each the mean over repeats.
 
     With :math:`c_{kl}` cases of class k that were taken for class l, the recall of a class is
-    :math:`r_k = c_{kk} / \sum_l c_{kl}`, its precision :math:`p_k = c_{kk} / \sum_l c_{lk}`, and its
-    F1 score :math:`2 p_k r_k / (p_k + r_k)`.
+    :math:`r_k = c_{kk} / \sum_l c_{kl}`, its precision :math:`p_k = c_{kk} / \sum_l c_{lk}`, and
+    its F1 score :math:`2 p_k r_k / (p_k + r_k)`.
 
     Attributes
     ----------
@@ -65,7 +65,9 @@ def score_classes(truth: np.ndarray, predicted: np.ndarray, count: int) -> Class
     accuracy, balanced, macro = np.mean([m[0] for m in measures], axis=0).tolist()
     spread = float(np.std([m[0][0] for m in measures], ddof=1)) if len(every) > 1 else np.nan
     by_class = [_mean([m[k] for m in measures]) for k in (1, 2, 3)]
-    return ClassScores(accuracy, spread, balanced, macro, *by_class, confusion=np.sum(every, axis=0))
+    return ClassScores(
+        accuracy, spread, balanced, macro, *by_class, confusion=np.sum(every, axis=0)
+    )
 
 
 def _confusion(truth: np.ndarray, answers: np.ndarray, count: int) -> np.ndarray:
@@ -88,7 +90,9 @@ def _mean(rows: list[np.ndarray]) -> np.ndarray:
     """The mean of each column over the rows that have one."""
     seen = np.isfinite(rows)
     total = np.where(seen, rows, 0.0).sum(axis=0)
-    return np.divide(total, seen.sum(axis=0), out=np.full(total.size, np.nan), where=seen.any(axis=0))
+    return np.divide(
+        total, seen.sum(axis=0), out=np.full(total.size, np.nan), where=seen.any(axis=0)
+    )
 
 
 def log_loss(truth: np.ndarray, probabilities: np.ndarray) -> float:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paralesn import checks
+from paralesn.tables.errors import TableError
 
 _SMALL = 100  # cases below which ten folds leave more to learn from
 _SECONDS = 20.0  # of fitting that repeats may take, about, on two cores
@@ -68,7 +69,10 @@ def plan_folds(
     if folds is not None:
         folds = checks.integer("folds", folds, 2)
         if folds > most:
-            raise checks.fail("folds", folds, f"at most {most}, the cases of the largest class")
+            raise TableError(
+                f"`folds={folds}` is more than the {most} cases of the largest class",
+                parameter="folds",
+            )
     if repeats is not None:
         repeats = checks.integer("repeats", repeats, 0)
     if most < 2 or repeats == 0:

@@ -197,10 +197,7 @@ def cross_validate(
     return Asked(answers, _mean(total, asked), notes)
 
 
-def ask_other(
-    task: Task, model: Any, train: Any, test: Any, truth_of_train: np.ndarray,
-    progress: Progress = silent,
-) -> Asked:  # fmt: skip
+def ask_other(task: Task, model: Any, train: Any, test: Any, progress: Progress = silent) -> Asked:
     """Ask a fitted model, and naive methods that know its training series, for other series."""
     progress("classifying", 0.0)
     answer = task.ask(model, test)
@@ -209,7 +206,7 @@ def ask_other(
     band, notes = _band(test, train)
     if band is not None:
         nearest = nearest_neighbour.nearest(test, train, band, progress)
-        answers[nearest_neighbour.NAMES[band]] = truth_of_train[nearest]
+        answers[nearest_neighbour.NAMES[band]] = task.truth[nearest]
     every = {name: np.asarray(values, float)[None] for name, values in answers.items()}
     return Asked(every, answer.probabilities, notes)
 

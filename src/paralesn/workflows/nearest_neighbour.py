@@ -53,9 +53,7 @@ def affordable_band(
     return None
 
 
-def pairwise(
-    series: Sequence[np.ndarray], band: float, progress: Progress = silent
-) -> np.ndarray:
+def pairwise(series: Sequence[np.ndarray], band: float, progress: Progress = silent) -> np.ndarray:
     """Distances (n, n) between all series, each (time, channels), in single precision."""
     found = np.zeros((len(series), len(series)), np.float32)
 
