@@ -8,7 +8,7 @@ from markupsafe import Markup, escape
 from paralesn.report.charts import WIDTH, svg
 from paralesn.report.time_charts import WIDE
 
-_LETTER = 6.0  # width of a letter, about
+_LETTER = 6.4  # width of a letter, about
 _MOST = 16  # letters of a label
 MANY = 12  # classes that fit half the width of a page
 
@@ -32,7 +32,7 @@ def confusion(label: str, labels: Sequence[str], counts: np.ndarray) -> Markup:
     names = elided(labels)
     longest = max(map(len, names)) * _LETTER
     width = WIDTH if len(labels) <= MANY else WIDE
-    left, top = 26 + longest, 8.0
+    left, top = 30 + longest, 8.0
     cell = min((width - left - 10) / len(labels), 64.0 if width == WIDTH else 40.0)
     total = counts.sum(axis=1)
     body = []

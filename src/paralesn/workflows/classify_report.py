@@ -124,7 +124,8 @@ def confusion_table(result: Classification) -> Table | None:
         return None
     repeats = len(evaluation.answers[MODEL])
     of_all = "" if repeats == 1 else f", all {repeats} repeats"
-    table = Table(title=f"Confusion (rows: label, columns: answer{of_all})")
+    title = f"Confusion (rows: label, columns: answer{of_all})"
+    table = Table(title=title, min_width=len(title))
     table.add_column("")
     for label in evaluation.labels:
         table.add_column(Text(label), justify="right")
@@ -158,11 +159,10 @@ def _verdict(evaluation: ClassEvaluation | NumberEvaluation, comparison: Compari
         against = f"mean absolute error {own} against {other}"
     if comparison.verdict == BETTER:
         return f"The model is better than {name}: {against}."
-    if comparison.verdict == UNCLEAR and comparison.difference == 0:
-        return f"The model is NOT better than {name}: {against}."
     if comparison.verdict == UNCLEAR:
-        than = "better" if comparison.difference > 0 else "worse"
-        return f"The model is NOT clearly {than} than {name}: {against}, which may be chance."
+        clearly = "clearly " if comparison.difference > 0 else ""
+        chance = "; the difference may be chance" if comparison.difference else ""
+        return f"The model is NOT {clearly}better than {name}: {against}{chance}."
     return f"The model is WORSE than {name}: {against}."
 
 

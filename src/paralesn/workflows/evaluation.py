@@ -216,10 +216,10 @@ def _band(series: Any, others: Any) -> tuple[float | None, tuple[str, ...]]:
     lengths = [len(values) for values in series]
     other_lengths = None if others is None else [len(values) for values in others]
     band = nearest_neighbour.affordable_band(lengths, other_lengths, series[0].shape[1])
-    if band is not None:
-        return band, ()
-    budget = f"{nearest_neighbour.BUDGET:.0e}"
-    return None, (f"no nearest neighbours: distances would take more than {budget} operations",)
+    if band is None:
+        budget = f"{nearest_neighbour.BUDGET:.0e}"
+        return None, (f"no nearest neighbours: distances would take more than {budget} operations",)
+    return band, () if band else (f"1-NN is {nearest_neighbour.EXPLAINED[band]}",)
 
 
 def _added(

@@ -84,7 +84,6 @@ def read_newer_cases(
     except TableError as error:
         if error.parameter in CaseColumns.__dataclass_fields__ and not given:
             raise TableError(
-                f"{error}; the model learnt from the columns of these names",
-                parameter=error.parameter,
+                f"{error}; it had this name in training", parameter=error.parameter
             ) from error
         raise
