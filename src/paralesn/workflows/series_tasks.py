@@ -1,5 +1,6 @@
 """The two tasks on whole series, a class or a number for each, as evaluation sees them."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -67,7 +68,9 @@ class ClassTask:
         """The default classifier, fitted; with seed 0 it is ``ReservoirClassifier()``."""
         labels = self.classes[self.truth if rows is None else self.truth[rows]]
         model = ReservoirClassifier(FilterBank(seed=self.seed), class_weight=self.class_weight)
-        return model.fit(series, labels)
+        with warnings.catch_warnings():  # whether they are classes was decided before
+            warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
+            return model.fit(series, labels)
 
     def ask(self, model: ReservoirClassifier, series: Any) -> Answer:
         """Numbers of the classes, and their probabilities where the model has them."""
