@@ -11,9 +11,10 @@ import paralesn as pe
 from paralesn.cli import app
 from paralesn.tables.cases import LabelledCases
 from paralesn.tables.errors import TableError
+from paralesn.workflows.case_record import as_record, prediction_columns
 from paralesn.workflows.case_result import CaseRequest, Classification, SeriesRegression
 from paralesn.workflows.classify import classify, classify_files
-from paralesn.workflows.classify_report import as_record, prediction_columns, verdicts
+from paralesn.workflows.classify_report import verdicts
 from paralesn.workflows.series_tasks import MAJORITY
 from paralesn.workflows.yardsticks import MODEL
 
@@ -137,7 +138,7 @@ def test_verdicts_are_those_of_the_comparison(waves):
 
 
 def test_weights_of_classes_reach_the_classifier(waves):
-    X, y, train = waves["train"]
+    X, y, _ = waves["train"]
     keep = (y != 3) | (np.arange(36) < 6)  # two of the third class
     names = [str(k) for k in range(keep.sum())]
     cases = LabelledCases(X[keep][..., None], names, [str(label) for label in y[keep]])

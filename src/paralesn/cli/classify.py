@@ -96,7 +96,7 @@ def classify(
             print_json(record)
 
 
-def _print(result: "CaseResult[Any]", train: Path, test: Path | None) -> None:
+def _print(result: "CaseResult", train: Path, test: Path | None) -> None:
     """Print what was learnt, and how good it is."""
     from paralesn.workflows import classify_report as reports
     from paralesn.workflows.case_result import Classification
@@ -117,20 +117,20 @@ def _print(result: "CaseResult[Any]", train: Path, test: Path | None) -> None:
 
 
 def _write(
-    result: "CaseResult[Any]", missing: str, train: Path, test: Path | None, out: Path,
+    result: "CaseResult", missing: str, train: Path, test: Path | None, out: Path,
     console: Console,
 ) -> dict[str, Any]:  # fmt: skip
     """Write predictions, the model and reports, say where, and give the record."""
     from paralesn.files import save_json
     from paralesn.report import own_cases
     from paralesn.tables.writer import save_columns
-    from paralesn.workflows import classify_report as reports
+    from paralesn.workflows import case_record
     from paralesn.workflows.trained_cases import save_cases_model
 
     names = (train.name, None if test is None else test.name)
-    record = reports.as_record(result, *names)
+    record = case_record.as_record(result, *names)
     record["notes"] = [options.as_options(note) for note in record["notes"]]
-    columns = reports.prediction_columns(result)
+    columns = case_record.prediction_columns(result)
     out.mkdir(exist_ok=True)
     paths = {"model": out / "model.safetensors"}
     if columns is not None:

@@ -115,7 +115,7 @@ def _write(predictions: "Predictions", out: Path | None, *, to_stdout: bool) -> 
 
 def _record(kind: str, predictions: "Predictions") -> dict[str, Any]:
     """Predictions for scripts."""
-    from paralesn.workflows.classify_report import evaluation_record
+    from paralesn.workflows.case_record import evaluation_record
 
     columns = predictions.columns
     record: dict[str, Any] = {"model": kind}

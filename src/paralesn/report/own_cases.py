@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -42,7 +41,7 @@ _WORDS = {"better": "better", "unclear": "not clear", "worse": "worse"}
 
 
 def write(
-    result: CaseResult[Any], path: Path, train: str, test: str | None = None, words: Words = str
+    result: CaseResult, path: Path, train: str, test: str | None = None, words: Words = str
 ) -> None:
     """Write the page; `train` and `test` name the files, `words` spells parameters."""
     cases, lengths = len(result.train.names), [len(values) for values in result.train.series]
@@ -57,7 +56,7 @@ def write(
     save_text(page(f"{what} of {train}", lead, sections, made), path)
 
 
-def _details(result: CaseResult[Any]) -> list[Section]:
+def _details(result: CaseResult) -> list[Section]:
     """Sections on classes or numbers, and on cases."""
     evaluation = result.evaluation
     if evaluation is None:
@@ -67,16 +66,16 @@ def _details(result: CaseResult[Any]) -> list[Section]:
     return [first, drawn_cases(result)]
 
 
-def overview(result: CaseResult[Any], test: str | None, words: Words) -> Section:
+def overview(result: CaseResult, test: str | None, words: Words) -> Section:
     """How good the model is, beside naive answers."""
     text = words(" ".join(verdicts(result)))
     if result.evaluation is None:
         return Section("result", "Result", text)
-    content = [_tiles(result), _methods(result, test)]
+    content: list[Element] = [_tiles(result), _methods(result, test)]
     return Section("result", "Result", text, content)
 
 
-def _tiles(result: CaseResult[Any]) -> Tiles:
+def _tiles(result: CaseResult) -> Tiles:
     evaluation = result.evaluation
     assert evaluation is not None
     found = measures(evaluation, MODEL)
@@ -98,7 +97,7 @@ def _tiles(result: CaseResult[Any]) -> Tiles:
     return Tiles(pairs)
 
 
-def _methods(result: CaseResult[Any], test: str | None) -> Table:
+def _methods(result: CaseResult, test: str | None) -> Table:
     evaluation = result.evaluation
     assert evaluation is not None
     compared = {one.method: one for one in evaluation.comparisons()}
@@ -217,7 +216,7 @@ def _error_table(evaluation: NumberEvaluation) -> Table:
 # -- settings --------------------------------------------------------------------------------------
 
 
-def chosen(result: CaseResult[Any], words: Words) -> Section:
+def chosen(result: CaseResult, words: Words) -> Section:
     """What was learnt from, how, and notes."""
     request, columns = result.request, result.train.columns
     weight = request.class_weight

@@ -1,7 +1,5 @@
 """The page of cases: those that are confused most, or predicted worst, drawn."""
 
-from typing import Any
-
 import numpy as np
 
 from paralesn.report.elements import Figure, Look, Section
@@ -14,7 +12,7 @@ _DRAWN = 8  # cases
 _CASE = "the case"
 
 
-def drawn_cases(result: CaseResult[Any]) -> Section:
+def drawn_cases(result: CaseResult) -> Section:
     """Cases that are confused most, or predicted worst, over the first channel."""
     evaluation, cases = result.evaluation, result.judged
     assert evaluation is not None
@@ -74,7 +72,7 @@ def typical(evaluation: ClassEvaluation, label: int) -> int | None:
     return int(rows[margins(evaluation)[rows].argmax()]) if rows.size else None
 
 
-def _confused(result: CaseResult[Any], evaluation: ClassEvaluation, row: int) -> Figure:
+def _confused(result: CaseResult, evaluation: ClassEvaluation, row: int) -> Figure:
     label, answer = int(evaluation.truth[row]), int(evaluation.consensus[row])
     name, labels = result.judged.names[row], evaluation.labels
     other = answer if answer != label else _runner_up(evaluation, row)
@@ -111,7 +109,7 @@ def _runner_up(evaluation: ClassEvaluation, row: int) -> int | None:
     return int(p.argmax())
 
 
-def _predicted(result: CaseResult[Any], evaluation: NumberEvaluation, row: int) -> Figure:
+def _predicted(result: CaseResult, evaluation: NumberEvaluation, row: int) -> Figure:
     truth, answer = float(evaluation.truth[row]), float(evaluation.consensus[row])
     name, look = result.judged.names[row], Look(1)
     drawing = small_timeline(f"Case {name}", [_line(result, row, _CASE, look)])
@@ -119,6 +117,6 @@ def _predicted(result: CaseResult[Any], evaluation: NumberEvaluation, row: int) 
     return Figure(f"Case {name} is {truth:.4g}, predicted {answer:.4g}", drawing, caption)
 
 
-def _line(result: CaseResult[Any], row: int, name: str, look: Look) -> Line:
+def _line(result: CaseResult, row: int, name: str, look: Look) -> Line:
     values = np.asarray(result.judged.series[row], float)[:, 0]
     return Line(name, np.arange(1.0, values.size + 1), values, look)

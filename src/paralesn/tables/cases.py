@@ -142,8 +142,10 @@ def _opened_table(path: Path, columns: CaseColumns, reading: Reading) -> TableFi
     if twice:
         marked = ", ".join(f"`{role}`" for role in roles)
         raise TableError(f"column {twice[0]!r} is given twice among {marked}", parameter="values")
-    names = {"targets": columns.values, "by": (columns.case,), "time": columns.time}
-    file = TableFile(path, replace(reading, exog=(), **names))
+    wanted = replace(
+        reading, exog=(), targets=columns.values, by=(columns.case,), time=columns.time
+    )
+    file = TableFile(path, wanted)
     for role in ("case", "time", "values"):
         check_columns(path, file.names, roles[role], role)
     if columns.label in file.names:

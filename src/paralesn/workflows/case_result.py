@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 
 from paralesn.tables.cases import LabelledCases
 from paralesn.workflows.evaluation import ClassEvaluation, NumberEvaluation
-
-Judged = TypeVar("Judged", ClassEvaluation, NumberEvaluation)
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ class CaseRequest:
 
 
 @dataclass(frozen=True, eq=False)
-class CaseResult(Generic[Judged]):
+class CaseResult:
     """A model fitted to all training cases, what it says of others, and how good it is.
 
     Attributes
@@ -60,7 +58,7 @@ class CaseResult(Generic[Judged]):
     test: LabelledCases | None = None
     predictions: np.ndarray | None = None
     probabilities: np.ndarray | None = None
-    evaluation: Judged | None = None
+    evaluation: ClassEvaluation | NumberEvaluation | None = None
     request: CaseRequest = CaseRequest()
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -72,9 +70,15 @@ class CaseResult(Generic[Judged]):
         return self.test if is_test and self.test is not None else self.train
 
 
-class Classification(CaseResult[ClassEvaluation]):
+@dataclass(frozen=True, eq=False)
+class Classification(CaseResult):
     """A fitted classifier, what it says of other cases, and how good it is."""
 
+    evaluation: ClassEvaluation | None = None
 
-class SeriesRegression(CaseResult[NumberEvaluation]):
+
+@dataclass(frozen=True, eq=False)
+class SeriesRegression(CaseResult):
     """A fitted regressor of series, what it says of other cases, and how good it is."""
+
+    evaluation: NumberEvaluation | None = None

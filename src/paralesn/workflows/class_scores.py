@@ -64,9 +64,12 @@ def score_classes(truth: np.ndarray, predicted: np.ndarray, count: int) -> Class
         measures = [_measures(confusion) for confusion in every]
     accuracy, balanced, macro = np.mean([m[0] for m in measures], axis=0).tolist()
     spread = float(np.std([m[0][0] for m in measures], ddof=1)) if len(every) > 1 else np.nan
-    by_class = [_mean([m[k] for m in measures]) for k in (1, 2, 3)]
+    precision, recall, f1 = (
+        _mean([m[1] for m in measures]), _mean([m[2] for m in measures]),
+        _mean([m[3] for m in measures]),
+    )  # fmt: skip
     return ClassScores(
-        accuracy, spread, balanced, macro, *by_class, confusion=np.sum(every, axis=0)
+        accuracy, spread, balanced, macro, precision, recall, f1, np.sum(every, axis=0)
     )
 
 

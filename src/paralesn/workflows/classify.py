@@ -16,15 +16,16 @@ from paralesn.tables.notes import listed
 from paralesn.tables.reading import Reading
 from paralesn.workflows.case_answers import check_channels, truth_of
 from paralesn.workflows.case_result import CaseRequest, Classification, SeriesRegression
-from paralesn.workflows.cross_validation import plan_folds
+from paralesn.workflows.cross_validation import FoldPlan, plan_folds
 from paralesn.workflows.evaluation import (
+    Asked,
     ClassEvaluation,
     NumberEvaluation,
     ask_other,
     cross_validate,
 )
 from paralesn.workflows.progress import Progress, silent
-from paralesn.workflows.series_tasks import ClassTask, NumberTask
+from paralesn.workflows.series_tasks import ClassTask, NumberTask, Task
 from paralesn.workflows.yardsticks import MODEL
 
 
@@ -139,27 +140,37 @@ def classify(
     return replace(result, seconds=time.monotonic() - start)
 
 
+def _held_out(
+    task: Task, train: LabelledCases, request: CaseRequest, progress: Progress
+) -> tuple[FoldPlan | None, Asked]:
+    """The folds, and answers to cases of training while they were held out."""
+    plan = plan_folds(task.strata, _values(train.series), request.folds, request.repeats)
+    if plan is not None:
+        asked = cross_validate(task, train.series, plan, seed=request.seed, progress=progress)
+        return plan, asked
+    why = "every class has one case only" if task.strata.size > 1 else "there is one case only"
+    why = "as wanted" if request.repeats == 0 else why
+    return None, Asked({}, None, (f"the model was not evaluated: {why}",))
+
+
 def _cross_validated(
     result: Classification, task: ClassTask, request: CaseRequest, progress: Progress
 ) -> Classification:
     """The result with its model judged on cases of training that were held out."""
-    series, labels = result.train.series, tuple(str(label) for label in task.classes.tolist())
-    plan = plan_folds(task.strata, _values(series), request.folds, request.repeats)
+    plan, asked = _held_out(task, result.train, request, progress)
+    notes = (*result.notes, *asked.notes)
     if plan is None:
-        why = "as wanted" if request.repeats == 0 else "every class has one case only"
-        return replace(result, notes=(*result.notes, f"the model was not evaluated: {why}"))
-    asked = cross_validate(task, series, plan, seed=request.seed, progress=progress)
+        return replace(result, notes=notes)
+    labels = tuple(str(label) for label in task.classes.tolist())
     evaluation = ClassEvaluation(
         task.truth, asked.answers, plan, labels, len(labels), asked.probabilities
     )
     single = [repr(labels[k]) for k in np.flatnonzero(task.strata == 1)]
-    notes = [*result.notes, *asked.notes]
     if single:
-        one = "class has" if len(single) == 1 else "classes have"
-        notes.append(
-            f"{len(single)} {one} one case only ({listed(single, 5)}): learnt from, not tested"
-        )
-    return replace(result, evaluation=evaluation, notes=tuple(notes))
+        have = "class has" if len(single) == 1 else "classes have"
+        note = f"{len(single)} {have} one case only ({listed(single, 5)}): learnt from, not tested"
+        notes = (*notes, note)
+    return replace(result, evaluation=evaluation, notes=notes)
 
 
 def regress_cases(
@@ -194,21 +205,10 @@ def regress_cases(
             evaluation=NumberEvaluation(truth, asked.answers), notes=(*train.notes, *asked.notes),
         )  # fmt: skip
     else:
-        result = _cross_validated_numbers(result, task, request, progress)
+        plan, asked = _held_out(task, train, request, progress)
+        evaluation = plan and NumberEvaluation(task.truth, asked.answers, plan)
+        result = replace(result, evaluation=evaluation, notes=(*train.notes, *asked.notes))
     return replace(result, seconds=time.monotonic() - start)
-
-
-def _cross_validated_numbers(
-    result: SeriesRegression, task: NumberTask, request: CaseRequest, progress: Progress
-) -> SeriesRegression:
-    series = result.train.series
-    plan = plan_folds(task.strata, _values(series), request.folds, request.repeats)
-    if plan is None:
-        why = "as wanted" if request.repeats == 0 else "there is one case only"
-        return replace(result, notes=(*result.notes, f"the model was not evaluated: {why}"))
-    asked = cross_validate(task, series, plan, seed=request.seed, progress=progress)
-    evaluation = NumberEvaluation(task.truth, asked.answers, plan)
-    return replace(result, evaluation=evaluation, notes=(*result.notes, *asked.notes))
 
 
 # -- labels ----------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from paralesn.tables.observations import Observations, read_observations
 from paralesn.tables.reader import TableError, column_names
 from paralesn.tables.reading import Reading
 from paralesn.workflows.case_answers import classify_with, regress_with
-from paralesn.workflows.classify_report import prediction_columns
+from paralesn.workflows.case_record import prediction_columns
 from paralesn.workflows.continuation import Continuation, continue_forecast, read_newer
 from paralesn.workflows.describe import learnt_columns
 from paralesn.workflows.evaluation import ClassEvaluation, NumberEvaluation
@@ -162,11 +162,9 @@ def _answer_cases(
     missing = None if request.cleaning is None else request.cleaning.missing
     missing = None if missing == "keep" else missing  # which is for forecasts
     cases = read_newer_cases(path, training, request.columns, missing, request.reading)
-    if isinstance(model, ReservoirClassifier):
-        classified = classify_with(model, cases)
-        return Predictions(prediction_columns(classified), cases.notes, classified.evaluation)
-    result = regress_with(model, cases)
-    return Predictions(prediction_columns(result), cases.notes, result.evaluation)
+    result = classify_with(model, cases) if isinstance(model, ReservoirClassifier) else \
+        regress_with(model, cases)  # fmt: skip
+    return Predictions(prediction_columns(result) or {}, cases.notes, result.evaluation)
 
 
 def _regress(model: ReservoirRegressor, path: Path, request: PredictionRequest) -> Predictions:

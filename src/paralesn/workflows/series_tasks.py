@@ -23,10 +23,13 @@ class Answer(NamedTuple):
 
 
 class Task(Protocol):
-    """What is to be learnt of series: `truth` is a number for each."""
+    """What is to be learnt of series, how, and what to say without looking at them."""
 
     naive: ClassVar[str]
-    truth: np.ndarray
+
+    @property
+    def truth(self) -> np.ndarray:
+        """What is to be learnt of every series (n,)."""
 
     @property
     def strata(self) -> np.ndarray:

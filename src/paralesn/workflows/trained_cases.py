@@ -38,7 +38,7 @@ class CaseTraining:
         return cls(columns, Reading.from_dict(record["reading"]), str(record["missing"]))
 
 
-def save_cases_model(result: CaseResult[Any], path: Path, missing: str = "error") -> None:
+def save_cases_model(result: CaseResult, path: Path, missing: str = "error") -> None:
     """Write the model of a result, and with it what it remembers of its file."""
     train, metadata = result.train, None
     if train.columns is not None and train.reading is not None:
