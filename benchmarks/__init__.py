@@ -10,5 +10,7 @@ SUITES = {
     "features": "Speed and memory of features of whole datasets",
     "defaults": "Accuracy without any choice of hyperparameters, on real data",
     "forecasting": "Accuracy of default forecasts of real series, beside statsforecast",
+    "probabilities": "How calibrated the classifier is, beside scikit-learn's calibration",
+    "series_regression": "A number for every series, beside aeon's Rocket regressors",
     "classifiers": "Accuracy against time, beside MiniRocket, MultiRocket and Hydra",
 }

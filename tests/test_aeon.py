@@ -45,7 +45,7 @@ def test_it_is_the_classifier_with_channels_before_time(rng):
 def test_it_is_the_series_regressor_with_channels_before_time(rng):
     X, y = rng.normal(size=(12, 30, 2)), rng.normal(size=12)
     theirs = ParalESNRegressor(units=64, random_state=3).fit(X.transpose(0, 2, 1), y)
-    ours = pe.ReservoirSeriesRegressor(pe.FilterBank(units=64, seed=3)).fit(X, y)
+    ours = pe.ReservoirSeriesRegressor(pe.FilterBank(units=64, levels=True, seed=3)).fit(X, y)
     new = rng.normal(size=(20, 30, 2))
     np.testing.assert_array_equal(theirs.predict(new.transpose(0, 2, 1)), ours.predict(new))
 

@@ -1,4 +1,4 @@
-"""Classifier, regressor and forecaster for aeon: its shapes (cases, channels, time), conventions and checks.
+"""Classifier, regressor and forecaster with aeon's shapes (cases, channels, time) and conventions.
 
 Needs the extra ``aeon``: ``pip install 'paralesn[aeon]'``.
 """
@@ -133,7 +133,7 @@ class ParalESNRegressor(BaseRegressor):
         super().__init__()
 
     def _fit(self, X: Any, y: np.ndarray) -> "ParalESNRegressor":
-        self.model_ = ReservoirSeriesRegressor(_bank(self)).fit(_time_first(X), y)
+        self.model_ = ReservoirSeriesRegressor(_bank(self, levels=True)).fit(_time_first(X), y)
         return self
 
     def _predict(self, X: Any) -> np.ndarray:
@@ -243,11 +243,15 @@ class ParalESNForecaster(
         return [{}, {**own, "horizon": 3, "season": 4}]
 
 
-def _bank(model: Any) -> FilterBank:
+def _bank(model: Any, levels: bool = False) -> FilterBank:
     """The filter bank of a model's parameters; `_n_jobs` is set on the model, as aeon demands."""
     model._n_jobs = check_n_jobs(model.n_jobs)
     return FilterBank(
-        model.units, thresholds=model.thresholds, n_jobs=model._n_jobs, seed=model.random_state
+        model.units,
+        thresholds=model.thresholds,
+        levels=levels,
+        n_jobs=model._n_jobs,
+        seed=model.random_state,
     )
 
 

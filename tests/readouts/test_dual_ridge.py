@@ -21,7 +21,7 @@ def data(rng, n, p, targets=None, noise=0.5):
 FORMS = {  # what to set in order to get there
     "eigenvectors": {},
     "downhill": {"_SMALL": 1},
-    "sample": {"_SMALL": 1, "_SAMPLE": 25},
+    "sample": {"_SMALL": 1, "_SAMPLE": 20},
 }
 
 
@@ -76,6 +76,33 @@ def test_weighted_errors_are_those_of_rows_left_out(rng):
             model = SklearnRidge(alpha * 60).fit(Z[rest], y[rest], sample_weight=weight[rest])
             errors.append(weight[i] * (model.predict(Z[i : i + 1])[0] - y[i]) ** 2)
         assert np.mean(errors) == pytest.approx(score, rel=1e-6)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("n", "p"), [(30, 60), (60, 30)])
+@pytest.mark.parametrize("targets", [None, 2])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_predictions_left_out_are_those_of_models_fitted_without(
+    rng, monkeypatch, form, n, p, targets, weighted
+):
+    for name, value in {**FORMS[form], "_KEPT": 12}.items():
+        monkeypatch.setattr(module, name, value)
+    Z, Y = data(rng, n, p, targets)
+    weight = np.where(rng.uniform(size=n) < 0.2, 0, rng.uniform(0.5, 3, n)) if weighted else None
+    model = pe.DualRidge().fit(Z, Y, weight)
+    left_out = model.left_out_
+    everything = np.arange(n) if weight is None else np.flatnonzero(weight)
+    complete = form == "eigenvectors" or (form == "downhill" and n < p)
+    assert set(left_out.rows) <= set(everything)
+    assert len(left_out.rows) == (len(everything) if complete else 12)
+    for row, prediction in zip(left_out.rows, left_out.predictions, strict=True):
+        rest = np.arange(n) != row
+        without = SklearnRidge(model.alpha_ * p).fit(
+            Z[rest], Y[rest], sample_weight=None if weight is None else weight[rest]
+        )
+        np.testing.assert_allclose(
+            prediction, np.ravel(without.predict(Z[row : row + 1])), rtol=1e-5, atol=1e-6
+        )
 
 
 @pytest.mark.parametrize("single", [False, True])

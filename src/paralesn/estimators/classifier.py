@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, is_regressor
@@ -19,8 +19,9 @@ from sklearn.utils.validation import (
 from paralesn import checks, sources
 from paralesn.estimators import defaults
 from paralesn.estimators.components import check_readout, own_features, own_readout
-from paralesn.estimators.probabilities import SoftmaxCalibration, calibrate
+from paralesn.estimators.probabilities import PowerCalibration, calibrate
 from paralesn.estimators.series_readout import SeriesReadout, check_weighs, fit_readout
+from paralesn.missing import ERROR, MissingValues, opened
 from paralesn.persistence import register
 from paralesn.readouts.dual_ridge import DualRidge
 from paralesn.readouts.fitted_dual_ridge import LeftOut
@@ -54,13 +55,16 @@ class FittedClassifier:
     features: Any
     readout: Any
     classes: np.ndarray
-    calibration: SoftmaxCalibration | None = None
+    missing: MissingValues | None = None
+    calibration: PowerCalibration | None = None
 
     def check(self, model: Any = None) -> None:
         """Check that what a file said was learnt fits together."""
         check_readout(self.readout, self.features.n_features_out_)
         if self.classes.ndim != 1 or self.classes.size < 2:
             raise ValueError(f"classes must be two or more, got shape {self.classes.shape}")
+        if self.missing is not None:
+            self.missing.check(self.features.n_features_in_)
 
 
 @register
@@ -78,6 +82,10 @@ class ReservoirClassifier(ClassifierMixin, SeriesReadout):
         the labels, any other regressor such targets.
     class_weight : None, "balanced" or dict
         Weights of the classes; "balanced" makes every class count the same.
+    missing : "error", "interpolate" or "mask"
+        What to do about missing values (NaN, None): refuse them; fill them in between their
+        neighbours in time, at the ends by the nearest value; or read them as the mean of their
+        series, with an additional channel for each that had missing values, 1 where one is missing.
 
     Attributes
     ----------
@@ -106,6 +114,10 @@ class ReservoirClassifier(ClassifierMixin, SeriesReadout):
     """
 
     fitted_: FittedClassifier
+    DEFAULT_COMPONENTS: ClassVar = {
+        "features": lambda model: defaults.classifying_features(),
+        "readout": lambda model: defaults.classifying_readout(model.component("features")),
+    }
 
     def __init__(
         self,
@@ -113,10 +125,12 @@ class ReservoirClassifier(ClassifierMixin, SeriesReadout):
         readout: Any = None,
         *,
         class_weight: Mapping[Any, float] | str | None = None,
+        missing: str = ERROR,
     ) -> None:
         self.features = features
         self.readout = readout
         self.class_weight = class_weight
+        self.missing = missing
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to series X and their labels y.
@@ -132,15 +146,16 @@ class ReservoirClassifier(ClassifierMixin, SeriesReadout):
         features = own_features(self.features, defaults.classifying_features)
         default = partial(defaults.classifying_readout, features)
         readout = own_readout(self.readout, default, "classification")
-        source = sources.collection(X, None, type(self).__name__)
+        owner = type(self).__name__
+        source, missing = opened(X, self.missing, owner, sources.collection, by_series=True)
         classes, labels = _classes(y, len(source))
         weight = self._weights(classes, labels, sample_weight)
         if weight is not None:
-            check_weighs(readout, "class_weight and sample_weight")
+            check_weighs(readout, "class_weight and sample_weight need")
         targets = _indicators(labels, classes.size) if is_regressor(readout) else classes[labels]
         left_out = fit_readout(features, readout, source, targets, weight)
         calibration = None if left_out is None else _calibrated(left_out, labels, weight)
-        self.fitted_ = FittedClassifier(features, readout, classes, calibration)
+        self.fitted_ = FittedClassifier(features, readout, classes, missing, calibration)
         return self
 
     @property
@@ -237,7 +252,7 @@ def _indicators(labels: np.ndarray, count: int) -> np.ndarray:
 
 def _calibrated(
     left_out: LeftOut, labels: np.ndarray, weight: np.ndarray | None
-) -> SoftmaxCalibration:
+) -> PowerCalibration:
     """Calibration on series left out, but for those that are the only ones of their class."""
     several = np.bincount(labels)[labels[left_out.rows]] > 1
     rows, decision = left_out.rows[several], left_out.predictions[several]

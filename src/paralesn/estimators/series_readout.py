@@ -11,16 +11,18 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from paralesn import sources
 from paralesn.features.filter_bank import FilterBank
 from paralesn.features.pooled_states import PooledStates
+from paralesn.missing import reopened
 from paralesn.readouts.dual_ridge import DualRidge
 from paralesn.readouts.fitted_dual_ridge import LeftOut
 from paralesn.readouts.ridge import Ridge
 from paralesn.sources import Source
+from paralesn.tunable import TunableDefaults
 
 _AT_ONCE = 1 << 14  # series whose features are kept while a readout is fitted
 _LEFT_OUT = 4096  # series that are left out to see how good a readout is, at most
 
 
-class SeriesReadout(BaseEstimator):
+class SeriesReadout(TunableDefaults, BaseEstimator):
     """Base of estimators that fit a readout to a row of features for each series."""
 
     fitted_: Any
@@ -38,12 +40,15 @@ class SeriesReadout(BaseEstimator):
     @property
     def n_features_in_(self) -> int:
         """Features (channels) of a time step."""
-        return int(self.features_.n_features_in_)
+        missing = self.fitted_.missing
+        extra = 0 if missing is None else missing.flagged.size
+        return int(self.features_.n_features_in_) - extra
 
     def _read_out(self, X: Any, method: Callable[[np.ndarray], Any]) -> np.ndarray:
         """What a method of the readout says of the series X, block by block."""
         check_is_fitted(self, "fitted_")
-        source = sources.collection(X, self.n_features_in_, type(self).__name__)
+        call = (self.n_features_in_, type(self).__name__, sources.collection)
+        source = reopened(X, self.fitted_.missing, *call)
         blocks = self.features_.blocks(data_for(self.features_, source))
         return np.concatenate([np.asarray(method(block)) for block in blocks])
 
@@ -69,7 +74,7 @@ def fit_readout(
         features.fit(data)
         readout.fit_blocks(partial(features.blocks, data), targets, **arguments)
         return readout.left_out_
-    rows = features.fit_transform(data)
+    rows = np.asarray(features.fit_transform(data))  # whatever scikit-learn's set_output says
     readout.fit(rows, targets, **arguments)
     if isinstance(readout, DualRidge):
         return readout.left_out_
@@ -93,11 +98,10 @@ def check_weighs(readout: Any, arguments: str) -> None:
     """Raise unless a readout takes weights, which the arguments named demand."""
     if not has_fit_parameter(readout, "sample_weight"):
         raise ValueError(
-            f"{arguments} need a readout whose fit takes sample_weight, "
-            f"got {type(readout).__name__}"
+            f"{arguments} a readout whose fit takes sample_weight, got {type(readout).__name__}"
         )
 
 
 def data_for(features: Any, source: Source) -> Any:
     """Series as features take them: parsed for ours, arrays for others'."""
-    return source if isinstance(features, (FilterBank, PooledStates)) else source.arrays
+    return source if isinstance(features, (FilterBank, PooledStates)) else source.values()

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
@@ -12,6 +12,7 @@ from paralesn import sources
 from paralesn.estimators import defaults
 from paralesn.estimators.components import check_readout, own_features, own_readout
 from paralesn.estimators.series_readout import SeriesReadout, check_weighs, fit_readout
+from paralesn.missing import ERROR, MissingValues, opened
 from paralesn.persistence import register
 from paralesn.readouts import inputs
 from paralesn.readouts.dual_ridge import DualRidge
@@ -30,6 +31,7 @@ class FittedSeriesRegressor:
     mean: np.ndarray
     scale: np.ndarray
     is_flat: bool
+    missing: MissingValues | None = None
 
     def check(self, model: Any = None) -> None:
         """Check that what a file said was learnt fits together."""
@@ -37,6 +39,8 @@ class FittedSeriesRegressor:
         right = self.mean.ndim == 1 and self.mean.shape == self.scale.shape
         if not right or (self.is_flat and self.mean.size != 1) or not (self.scale > 0).all():
             raise ValueError("the targets' means and scales do not fit together")
+        if self.missing is not None:
+            self.missing.check(self.features.n_features_in_)
 
 
 @register
@@ -49,11 +53,15 @@ class ReservoirSeriesRegressor(MultiOutputMixin, RegressorMixin, SeriesReadout):
     ----------
     features : FilterBank or PooledStates, optional
         What describes a series; any transformer of series with `fit`, `transform` and `blocks`
-        will do. Default: `FilterBank()`.
+        will do. Default: `FilterBank(levels=True)`.
     readout : regressor, optional
         Default: `DualRidge` on a `FilterBank`, otherwise `Ridge` with penalties from 0.1 to 1e5.
         A `DualRidge` is fitted to targets brought to unit variance, so that none of several
         dominates the choice of the penalty; any other regressor to targets as they are.
+    missing : "error", "interpolate" or "mask"
+        What to do about missing values (NaN, None): refuse them; fill them in between their
+        neighbours in time, at the ends by the nearest value; or read them as the mean of their
+        series, with an additional channel for each that had missing values, 1 where one is missing.
 
     Attributes
     ----------
@@ -73,10 +81,15 @@ class ReservoirSeriesRegressor(MultiOutputMixin, RegressorMixin, SeriesReadout):
     """
 
     fitted_: FittedSeriesRegressor
+    DEFAULT_COMPONENTS: ClassVar = {
+        "features": lambda model: defaults.series_regressing_features(),
+        "readout": lambda model: defaults.classifying_readout(model.component("features")),
+    }
 
-    def __init__(self, features: Any = None, readout: Any = None) -> None:
+    def __init__(self, features: Any = None, readout: Any = None, *, missing: str = ERROR) -> None:
         self.features = features
         self.readout = readout
+        self.missing = missing
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to series X and their targets y.
@@ -88,22 +101,24 @@ class ReservoirSeriesRegressor(MultiOutputMixin, RegressorMixin, SeriesReadout):
         y : array-like (batch,) or (batch, targets)
         sample_weight : array (batch,), optional
         """
-        features = own_features(self.features, defaults.classifying_features)
+        features = own_features(self.features, defaults.series_regressing_features)
         readout = own_readout(
             self.readout, partial(defaults.classifying_readout, features), "regression"
         )
-        source = sources.collection(X, None, type(self).__name__)
+        owner = type(self).__name__
+        source, missing = opened(X, self.missing, owner, sources.collection, by_series=True)
         targets = _targets(y, len(source))
         weight = None
         if sample_weight is not None:
-            check_weighs(readout, "sample_weight")
+            check_weighs(readout, "sample_weight needs")
             weight = _check_sample_weight(sample_weight, targets, ensure_non_negative=True)
         mean, scale = np.zeros(targets[0].size), np.ones(targets[0].size)
         if isinstance(readout, DualRidge):
             mean, scale = _measured(targets, weight)
         scaled = ((targets.reshape(len(targets), -1) - mean) / scale).reshape(targets.shape)
         fit_readout(features, readout, source, scaled, weight)
-        self.fitted_ = FittedSeriesRegressor(features, readout, mean, scale, targets.ndim == 1)
+        is_flat = targets.ndim == 1
+        self.fitted_ = FittedSeriesRegressor(features, readout, mean, scale, is_flat, missing)
         return self
 
     def predict(self, X: Any) -> np.ndarray:

@@ -15,6 +15,7 @@ from paralesn.readouts.normal_equations import WeightedSums, solve_rows
 
 _SMALL = 1500  # rows or features up to which eigenvectors are cheaper than several factors
 _SAMPLE = 4096  # rows that the penalty is chosen by, at most
+_KEPT = 1024  # of them whose predictions are kept
 _ROWS = 1024  # rows added to the sums at a time
 _ALPHAS = tuple(10.0 ** (k / 2) for k in range(-10, 4))
 
@@ -42,19 +43,20 @@ def fit_rows(
     y_mean = np.average(Y, axis=0, weights=weight)
     Z, targets = _centred(X, weight, x_mean), _centred(Y, weight, y_mean)
     share = np.full(len(X), 1.0 / len(X)) if weight is None else weight / weight.sum()
-    sample = np.arange(len(Z))
+    kept = np.arange(len(Z))
     if min(Z.shape) <= _SMALL:
         scores, coef, residuals = leave_one_out.by_eigenvectors(Z, targets, alphas, share)
     elif len(Z) <= _SAMPLE:
         scores, coef, residuals = leave_one_out.downhill(Z, targets, alphas, share)
     else:
-        sample = _sampled_rows(len(Z))
-        found = leave_one_out.downhill(Z[sample], targets[sample], alphas, share[sample])
-        scores, _, residuals = found
-        coef = solve_rows(Z, targets, alphas[np.nanargmin(scores)])
+        sample, kept = _sampled_rows(len(Z), _SAMPLE), _sampled_rows(len(Z), _KEPT)
+        scores, *_ = leave_one_out.downhill(Z[sample], targets[sample], alphas, share[sample])
+        coef, leverages = solve_rows(Z, targets, alphas[np.nanargmin(scores)], kept)
+        fitted = targets[kept] - np.asarray(Z[kept], float) @ coef
+        residuals = leave_one_out.residuals(fitted, leverages, share[kept])
     if weight is not None:
-        residuals = residuals / np.sqrt(weight[sample])[:, None]
-    left_out = LeftOut(rows[sample], Y[sample] - residuals)
+        residuals = residuals / np.sqrt(weight[kept])[:, None]
+    left_out = LeftOut(rows[kept], Y[kept] - residuals)
     return LinearFit(coef, x_mean, y_mean, scores, left_out)
 
 
@@ -64,7 +66,7 @@ def fit_sums(
     """Fit to more rows than features, in blocks: all that is kept of them are Z' Z and Z' Y."""
     n = len(Y)
     w = np.ones(n) if weight is None else weight
-    sample, sampled, sums, seen = _sampled_rows(n), [], None, 0
+    sample, sampled, sums, seen = _sampled_rows(n, _SAMPLE), [], None, 0
     for block in blocks:
         rows = slice(seen, seen + len(block))
         seen = rows.stop
@@ -81,19 +83,22 @@ def fit_sums(
     of_sample = None if weight is None else weight[sample]
     Z = _centred(np.concatenate(sampled), of_sample, x_mean)
     targets = _centred(Y[sample], w[sample], y_mean)
-    scores, _, residuals = leave_one_out.downhill(Z, targets, alphas, w[sample] / w.sum())
-    coef = sums.solve(alphas[np.nanargmin(scores)], w.sum(), y_mean)
-    used = w[sample] > 0
-    residuals = residuals[used] / np.sqrt(w[sample[used]])[:, None]
-    left_out = LeftOut(sample[used], Y[sample[used]] - residuals)
+    scores, *_ = leave_one_out.downhill(Z, targets, alphas, w[sample] / w.sum())
+    used = np.flatnonzero(w[sample])
+    kept = used[_sampled_rows(len(used), _KEPT)]
+    rows = sample[kept]
+    coef, leverages = sums.solve(alphas[np.nanargmin(scores)], w.sum(), y_mean, Z[kept])
+    fitted = targets[kept] - np.asarray(Z[kept], float) @ coef
+    residuals = leave_one_out.residuals(fitted, leverages, w[rows] / w.sum())
+    left_out = LeftOut(rows, Y[rows] - residuals / np.sqrt(w[rows])[:, None])
     return LinearFit(coef, x_mean, y_mean, scores, left_out)
 
 
-def _sampled_rows(count: int) -> np.ndarray:
-    """Indices of the rows that the penalty is chosen by, ascending: a random few where many."""
-    if count <= _SAMPLE:
+def _sampled_rows(count: int, most: int) -> np.ndarray:
+    """Numbers of at most so many rows, ascending: a random few where there are more."""
+    if count <= most:
         return np.arange(count)
-    return np.sort(np.random.default_rng(0).choice(count, _SAMPLE, replace=False))
+    return np.sort(np.random.default_rng(0).choice(count, most, replace=False))
 
 
 def _centred(values: np.ndarray, weight: np.ndarray | None, mean: np.ndarray) -> np.ndarray:

@@ -50,11 +50,10 @@ def by_eigenvectors(
     errors, left_out = np.empty(len(alphas)), Y
     for k, alpha in enumerate(alphas):
         shrink = squares / (squares + alpha)
-        free = np.maximum(1.0 - leverages @ shrink - share, _FREE)
-        residuals = (Y - U @ (shrink[:, None] * rotated)) / free[:, None]
-        errors[k] = (residuals**2).mean()
+        of_penalty = residuals(Y - U @ (shrink[:, None] * rotated), leverages @ shrink, share)
+        errors[k] = (of_penalty**2).mean()
         if errors[: k + 1].argmin() == k:
-            left_out = residuals
+            left_out = of_penalty
     best = alphas[errors.argmin()]
     return BestPenalty(errors, from_dual(Z, U @ (rotated / (squares + best)[:, None])), left_out)
 
@@ -85,6 +84,11 @@ def downhill(Z: np.ndarray, Y: np.ndarray, alphas: np.ndarray, share: np.ndarray
             dual, left_out = solved[int(order[current])]
             return BestPenalty(errors, from_dual(Z, dual), left_out)
         current = best
+
+
+def residuals(fitted: np.ndarray, leverages: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Residuals (n, targets) of rows left out, from those of the fit and the leverages (n,)."""
+    return np.asarray(fitted / np.maximum(1.0 - leverages - share, _FREE)[:, None])
 
 
 def _dual_and_left_out(

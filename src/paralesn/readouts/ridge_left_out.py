@@ -8,10 +8,9 @@ those of all rows.
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
+from paralesn.readouts import leave_one_out
 from paralesn.readouts.ridge_path import Problem, decompose, gram_is_enough, standardised
 from paralesn.readouts.ridge_statistics import RidgeStatistics
-
-_FREE = 1e-9  # a row's freedom below which it determines its own prediction
 
 
 def left_out_residuals(
@@ -35,9 +34,9 @@ def left_out_residuals(
         Z = (X - problem.mean) * problem.inverse
         columns = np.array(targets)
         for alpha in np.unique(alphas[columns]):
-            free = 1.0 - w * (_leverages(problem, Z, float(alpha)) + 1.0 / problem.weight)
+            leverages, share = w * _leverages(problem, Z, float(alpha)), w / problem.weight
             chosen = columns[alphas[columns] == alpha]
-            result[:, chosen] = residuals[:, chosen] / np.maximum(free, _FREE)[:, None]
+            result[:, chosen] = leave_one_out.residuals(residuals[:, chosen], leverages, share)
     return result
 
 
