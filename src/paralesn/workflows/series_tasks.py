@@ -9,7 +9,6 @@ import numpy as np
 
 from paralesn.estimators.classifier import ReservoirClassifier
 from paralesn.estimators.series_regressor import ReservoirSeriesRegressor
-from paralesn.features.filter_bank import FilterBank
 from paralesn.workflows.cross_validation import deal_classes, deal_numbers
 
 MAJORITY, MEAN = "most frequent class", "mean of the targets"
@@ -70,7 +69,8 @@ class ClassTask:
     def fit(self, series: Any, rows: np.ndarray | None = None) -> ReservoirClassifier:
         """The default classifier, fitted; with seed 0 it is ``ReservoirClassifier()``."""
         labels = self.classes[self.truth if rows is None else self.truth[rows]]
-        model = ReservoirClassifier(FilterBank(seed=self.seed), class_weight=self.class_weight)
+        model = ReservoirClassifier(class_weight=self.class_weight)
+        model.set_params(features__seed=self.seed)
         with warnings.catch_warnings():  # whether they are classes was decided before
             warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
             return model.fit(series, labels)
@@ -110,7 +110,8 @@ class NumberTask:
     def fit(self, series: Any, rows: np.ndarray | None = None) -> ReservoirSeriesRegressor:
         """The default regressor, fitted; with seed 0 it is ``ReservoirSeriesRegressor()``."""
         targets = self.truth if rows is None else self.truth[rows]
-        return ReservoirSeriesRegressor(FilterBank(seed=self.seed)).fit(series, targets)
+        model = ReservoirSeriesRegressor().set_params(features__seed=self.seed)
+        return model.fit(series, targets)
 
     def ask(self, model: ReservoirSeriesRegressor, series: Any) -> Answer:
         """The numbers."""
