@@ -93,7 +93,7 @@ def _tiles(result: CaseResult) -> Tiles:
         best = max(others, key=lambda name: -float(np.nanmean(evaluation.losses(name))))
         key = "accuracy" if isinstance(evaluation, ClassEvaluation) else "MAE"
         pairs.append((measures(evaluation, best)[key], f"{key} of the best naive answer: {best}"))
-    pairs.append((f"{evaluation.cases:,}", "cases asked for"))
+    pairs.append((f"{evaluation.cases:,}", "cases tested"))
     return Tiles(pairs)
 
 
