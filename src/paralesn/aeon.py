@@ -25,6 +25,14 @@ from aeon.forecasting.base import (  # noqa: E402
 from aeon.regression.base import BaseRegressor  # noqa: E402
 from aeon.utils.validation import check_n_jobs  # noqa: E402
 
+_OF_WHOLE_SERIES = {
+    "capability:multivariate": True,
+    "capability:unequal_length": True,
+    "capability:multithreading": True,
+    "algorithm_type": "convolution",
+    "X_inner_type": ["np-list", "numpy3D"],
+}
+
 
 class ParalESNClassifier(BaseClassifier):
     """Classify series by a filter bank and a ridge readout: `ReservoirClassifier` for aeon.
@@ -50,13 +58,7 @@ class ParalESNClassifier(BaseClassifier):
     >>> ParalESNClassifier().fit(X, [0, 1] * 10).predict(X)  # doctest: +SKIP
     """
 
-    _tags = {  # noqa: RUF012
-        "capability:multivariate": True,
-        "capability:unequal_length": True,
-        "capability:multithreading": True,
-        "algorithm_type": "convolution",
-        "X_inner_type": ["np-list", "numpy3D"],
-    }
+    _tags = _OF_WHOLE_SERIES
 
     def __init__(
         self,
@@ -111,13 +113,7 @@ class ParalESNRegressor(BaseRegressor):
     >>> ParalESNRegressor().fit(X, X.std(axis=(1, 2))).predict(X)  # doctest: +SKIP
     """
 
-    _tags = {  # noqa: RUF012
-        "capability:multivariate": True,
-        "capability:unequal_length": True,
-        "capability:multithreading": True,
-        "algorithm_type": "convolution",
-        "X_inner_type": ["np-list", "numpy3D"],
-    }
+    _tags = _OF_WHOLE_SERIES
 
     def __init__(
         self,

@@ -61,6 +61,21 @@ def test_the_power_maximises_the_likelihood_times_the_prior(rng, classes):
     assert found.doubt == pytest.approx(1 / (w.sum() + 2))
 
 
+def test_cases_in_blocks_calibrate_as_all_at_once_do(rng):
+    labels = rng.integers(0, 3, 300)
+    decision = np.where(labels[:, None] == np.arange(3), 0.3, -0.5) + 0.3 * rng.normal(
+        size=(300, 3)
+    )
+    whole, blocks = calibrate(decision, labels), None
+    for start in range(0, 300, 60):
+        cut = slice(start, start + 60)
+        blocks = calibrate(decision[cut], labels[cut], before=blocks)
+    assert blocks.doubt == pytest.approx(whole.doubt) == 1 / 302
+    assert np.log(blocks.power) == pytest.approx(np.log(whole.power), abs=whole.spread / 3)
+    assert blocks.spread == pytest.approx(whole.spread, rel=0.2)
+    assert whole.spread < module._SPREAD / 2
+
+
 @pytest.mark.parametrize("features", [BANK, POOLED], ids=["DualRidge", "Ridge"])
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -197,7 +212,9 @@ def test_many_series_are_calibrated_on_some(rng, monkeypatch):
 
 @pytest.mark.parametrize(("power", "doubt"), [(0.0, 0.1), (np.nan, 0.1), (1.0, 0.0), (1.0, 1.5)])
 def test_a_calibration_that_is_none_is_refused(power, doubt):
-    with pytest.raises(ValueError, match="power of a calibration must be positive"):
+    with pytest.raises(
+        ValueError, match="the power and the spread of a calibration must be positive"
+    ):
         PowerCalibration(power, doubt)
 
 

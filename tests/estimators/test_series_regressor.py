@@ -9,7 +9,6 @@ from sklearn.linear_model import GammaRegressor
 from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import paralesn as pe
 
@@ -172,30 +171,3 @@ def test_wrong_use():
 
     with pytest.raises(ValueError, match="sample_weight needs a readout whose fit takes"):
         pe.ReservoirSeriesRegressor(BANK, KNeighborsRegressor(1)).fit(GOOD_X, GOOD_Y, np.ones(6))
-
-
-LENGTH = "the second axis is time: series of any length may be read"
-
-POOLED = "the target is one of ten columns, which pooling over time mixes"
-
-
-@parametrize_with_checks(
-    [
-        pe.ReservoirSeriesRegressor(pe.FilterBank(units=64, levels=True)),
-        pe.ReservoirSeriesRegressor(pe.PooledStates(pe.ParalESN(units=10), segments=1)),
-    ],
-    expected_failed_checks=lambda estimator: (
-        {
-            "check_n_features_in": LENGTH,
-            "check_n_features_in_after_fitting": LENGTH,
-            "check_sample_weight_equivalence_on_dense_data": "repeated series calibrate other features",
-        }
-        | (
-            {}
-            if isinstance(estimator.features, pe.FilterBank)
-            else {"check_regressors_train": POOLED}
-        )
-    ),
-)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,12 +15,12 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from paralesn import checks, sources
+from paralesn import checks
 from paralesn.estimators import defaults
-from paralesn.estimators.components import check_readout, own_features, own_readout
+from paralesn.estimators.components import check_readout
 from paralesn.estimators.probabilities import PowerCalibration, calibrate
 from paralesn.estimators.series_readout import SeriesReadout, check_weighs, fit_readout
-from paralesn.missing import ERROR, MissingValues, opened
+from paralesn.missing import ERROR, MissingValues
 from paralesn.persistence import register
 from paralesn.readouts.dual_ridge import DualRidge
 from paralesn.readouts.fitted_dual_ridge import LeftOut
@@ -143,11 +142,7 @@ class ReservoirClassifier(ClassifierMixin, SeriesReadout):
             Labels: whole numbers, strings, truth values.
         sample_weight : array (batch,), optional
         """
-        features = own_features(self.features, defaults.classifying_features)
-        default = partial(defaults.classifying_readout, features)
-        readout = own_readout(self.readout, default, "classification")
-        owner = type(self).__name__
-        source, missing = opened(X, self.missing, owner, sources.collection, by_series=True)
+        features, readout, source, missing = self._begin(X, "classification")
         classes, labels = _classes(y, len(source))
         weight = self._weights(classes, labels, sample_weight)
         if weight is not None:

@@ -34,17 +34,20 @@ class PowerCalibration:
         The exponent a: above one where the decision values are too timid.
     doubt : float
         The share epsilon of answers that are a guess, whatever the decision values.
+    spread : float
+        How far the logarithm of the power may be off: what the next cases count against.
     """
 
     power: float
     doubt: float
+    spread: float = _SPREAD
 
     def __post_init__(self) -> None:
         """Check what a file said."""
-        if not (0 < self.power < np.inf and 0 < self.doubt <= 1):
+        if not (0 < self.power < np.inf and 0 < self.doubt <= 1 and 0 < self.spread < np.inf):
             raise ValueError(
-                "the power of a calibration must be positive and its doubt in (0, 1], got "
-                f"{self.power!r} and {self.doubt!r}"
+                "the power and the spread of a calibration must be positive and its doubt in "
+                f"(0, 1], got {self.power!r}, {self.spread!r} and {self.doubt!r}"
             )
 
     def probabilities(self, decision: np.ndarray) -> np.ndarray:
@@ -59,7 +62,10 @@ class PowerCalibration:
 
 
 def calibrate(
-    decision: np.ndarray, labels: np.ndarray, weight: np.ndarray | None = None
+    decision: np.ndarray,
+    labels: np.ndarray,
+    weight: np.ndarray | None = None,
+    before: PowerCalibration | None = None,
 ) -> PowerCalibration:
     r"""Calibration by decision values for cases that the readout was not fitted to.
 
@@ -73,6 +79,8 @@ def calibrate(
         The right classes, from 0.
     weight : array (n,), optional
         Of the cases. Their sizes do not matter; the more they differ, the fewer cases n counts.
+    before : PowerCalibration, optional
+        By cases that came before these: its power and spread are the prior, its cases count.
 
     Returns
     -------
@@ -82,15 +90,19 @@ def calibrate(
     w = np.ones(len(labels)) if weight is None else np.asarray(weight, float)
     if len(w):
         w = w * (w.sum() / (w**2).sum())  # that their sum is Kish's effective number of cases
-    doubt = 1.0 / (w.sum() + 2.0)
+    before = before or PowerCalibration(_USUAL, 0.5)  # of no cases
+    doubt = 1.0 / (1.0 / before.doubt + w.sum())
 
     def loss(log_power: float) -> float:
         found = _log_probabilities(np.exp(log_power) * logs, doubt)
         right = found[np.arange(len(labels)), labels]
-        return float(((log_power - np.log(_USUAL)) / _SPREAD) ** 2 / 2 - w @ right)
+        return float(((log_power - np.log(before.power)) / before.spread) ** 2 / 2 - w @ right)
 
-    best = minimize_scalar(loss, bounds=(np.log(_LEAST), np.log(_MOST)), method="bounded")
-    return PowerCalibration(float(np.exp(best.x)), float(doubt))
+    best = float(minimize_scalar(loss, bounds=np.log((_LEAST, _MOST)), method="bounded").x)
+    step = before.spread / 10
+    curvature = (loss(best - step) - 2 * loss(best) + loss(best + step)) / step**2
+    spread = 1.0 / np.sqrt(max(curvature, before.spread**-2))  # of the posterior, as Laplace has it
+    return PowerCalibration(float(np.exp(best)), float(doubt), float(spread))
 
 
 def _log_probabilities(values: np.ndarray, doubt: float) -> np.ndarray:

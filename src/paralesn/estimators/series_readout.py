@@ -9,9 +9,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from paralesn import sources
+from paralesn.estimators import defaults
+from paralesn.estimators.components import own_features, own_readout
 from paralesn.features.filter_bank import FilterBank
 from paralesn.features.pooled_states import PooledStates
-from paralesn.missing import reopened
+from paralesn.missing import MissingValues, opened, reopened
 from paralesn.readouts.dual_ridge import DualRidge
 from paralesn.readouts.fitted_dual_ridge import LeftOut
 from paralesn.readouts.ridge import Ridge
@@ -26,6 +28,9 @@ class SeriesReadout(TunableDefaults, BaseEstimator):
     """Base of estimators that fit a readout to a row of features for each series."""
 
     fitted_: Any
+    features: Any
+    readout: Any
+    missing: str
 
     @property
     def features_(self) -> Any:
@@ -43,6 +48,15 @@ class SeriesReadout(TunableDefaults, BaseEstimator):
         missing = self.fitted_.missing
         extra = 0 if missing is None else missing.flagged.size
         return int(self.features_.n_features_in_) - extra
+
+    def _begin(self, X: Any, task: str) -> tuple[Any, Any, Source, MissingValues | None]:
+        """Own features and readout, unfitted; the series, and how missing values are read."""
+        features = own_features(self.features, partial(self.component, "features"))
+        default = partial(defaults.classifying_readout, features)
+        readout = own_readout(self.readout, default, task)
+        owner = type(self).__name__
+        source, missing = opened(X, self.missing, owner, sources.collection, by_series=True)
+        return features, readout, source, missing
 
     def _read_out(self, X: Any, method: Callable[[np.ndarray], Any]) -> np.ndarray:
         """What a method of the readout says of the series X, block by block."""

@@ -1,18 +1,16 @@
 """Regression of whole series: a number, or several, for each of them."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight
 
-from paralesn import sources
 from paralesn.estimators import defaults
-from paralesn.estimators.components import check_readout, own_features, own_readout
+from paralesn.estimators.components import check_readout
 from paralesn.estimators.series_readout import SeriesReadout, check_weighs, fit_readout
-from paralesn.missing import ERROR, MissingValues, opened
+from paralesn.missing import ERROR, MissingValues
 from paralesn.persistence import register
 from paralesn.readouts import inputs
 from paralesn.readouts.dual_ridge import DualRidge
@@ -101,12 +99,7 @@ class ReservoirSeriesRegressor(MultiOutputMixin, RegressorMixin, SeriesReadout):
         y : array-like (batch,) or (batch, targets)
         sample_weight : array (batch,), optional
         """
-        features = own_features(self.features, defaults.series_regressing_features)
-        readout = own_readout(
-            self.readout, partial(defaults.classifying_readout, features), "regression"
-        )
-        owner = type(self).__name__
-        source, missing = opened(X, self.missing, owner, sources.collection, by_series=True)
+        features, readout, source, missing = self._begin(X, "regression")
         targets = _targets(y, len(source))
         weight = None
         if sample_weight is not None:
