@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
@@ -27,6 +27,7 @@ from paralesn.reservoirs.base import Reservoir
 from paralesn.scaling import Scaling
 from paralesn.sources import Source
 from paralesn.tunable import TunableDefaults
+from paralesn.typing import ListOfSeries
 
 _WASHOUT, _SHARE = 100, 10  # of each series a tenth is left out, at most a hundred steps
 
@@ -164,6 +165,22 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
             return np.minimum(_WASHOUT, source.lengths // _SHARE)
         return np.full(len(source), checks.integer("washout", self.washout, 0))
 
+    @overload
+    def predict(
+        self, X: ListOfSeries, state: State | None = None, return_state: Literal[False] = False
+    ) -> list[np.ndarray]: ...
+    @overload
+    def predict(
+        self, X: ListOfSeries, state: State | None = None, *, return_state: Literal[True]
+    ) -> tuple[list[np.ndarray], State]: ...
+    @overload
+    def predict(
+        self, X: Any, state: State | None = None, return_state: Literal[False] = False
+    ) -> np.ndarray: ...
+    @overload
+    def predict(
+        self, X: Any, state: State | None = None, *, return_state: Literal[True]
+    ) -> tuple[np.ndarray, State]: ...
     def predict(self, X: Any, state: State | None = None, return_state: bool = False) -> Any:
         """Predict the target at every time step.
 
