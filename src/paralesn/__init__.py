@@ -5,13 +5,18 @@
 # read __init__.pyi, so that a new name is a line here and a line there.
 _HOMES = {
     "Backtest": "workflows.backtest_result",
+    "ContinuousESN": "reservoirs.continuous",
+    "DelayLayer": "layers.delays",
     "DiagonalLayer": "layers.diagonal",
     "DualRidge": "readouts.dual_ridge",
+    "ES2N": "reservoirs.es2n",
     "ESN": "reservoirs.esn",
     "FilterBank": "features.filter_bank",
     "Forecast": "estimators.forecaster.spread",
     "MLP": "readouts.mlp",
+    "NVAR": "reservoirs.nvar",
     "ParalESN": "reservoirs.paralesn",
+    "PlasticESN": "reservoirs.plasticity",
     "PooledStates": "features.pooled_states",
     "RecurrentLayer": "layers.recurrent",
     "ResESN": "reservoirs.esn",

@@ -472,3 +472,19 @@ def test_predictions_left_out_without_a_penalty(rng):
         rest = np.delete(np.column_stack([np.ones(50), X]), row, 0)
         coef = np.linalg.lstsq(rest, np.delete(y, row), rcond=1e-10)[0]
         assert predicted == pytest.approx(np.append(1, X[row]) @ coef, rel=1e-7)
+
+
+def test_gamma_makes_degrees_of_freedom_count_more(rng):
+    """The score is n RSS / (n - 1 - gamma df)^2 in units of the variance, from the hat matrix."""
+    Z, y = rng.normal(size=(40, 6)), rng.normal(size=40)
+    alphas, standard = (0.5, 5.0, 50.0), (Z - Z.mean(axis=0)) / Z.std(axis=0)
+    centred = y - y.mean()
+    for gamma in (1.0, 1.4):
+        ridge = pe.Ridge(alphas, gamma=gamma).fit(Z, y)
+        for alpha, score in zip(alphas, ridge.scores_[:, 0], strict=True):
+            hat = standard @ np.linalg.solve(standard.T @ standard + alpha * np.eye(6), standard.T)
+            rest = ((centred - hat @ centred) ** 2).sum()
+            expected = 40 * rest / (40 - 1 - gamma * np.trace(hat)) ** 2 / y.var()
+            assert abs(score - expected) < 1e-10
+    with pytest.raises(ValueError, match=r"gamma must be a finite number in \[1, inf\), got 0.5"):
+        pe.Ridge(gamma=0.5).fit(Z, y)

@@ -125,6 +125,9 @@ class ReservoirForecaster(TunableDefaults, Forecaster[Given]):
         fitted = cast("ReservoirForecaster[Data]", self)
         checks.choice("strategy", self.strategy, ("auto", _LOOP))
         if self.strategy == "auto":
+            if getattr(self.reservoir, "adapts", False):
+                expected = "one that does not adapt to its input, except with 'closed-loop'"
+                raise checks.fail("reservoir", self.reservoir, expected)
             super().fit(y, X, past=past, static=static, id=id, time=time, target=target)
             return fitted
         names = LongNames(id, time, target)
