@@ -56,15 +56,15 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.6), layout="constraine
 steps = np.arange(60, 160)
 left.plot(steps, y_test[case, steps], color="0.6", linewidth=3, label="electrode 1")
 left.plot(steps, memory[case, steps], color="tab:blue", linewidth=1.2, label="from the other three")
-left.set(xlabel="time step", ylabel="microvolt", title="A blink that was not learnt from")
+left.set(xlabel="time step", ylabel="signal", title="A blink that was not learnt from")
 left.legend(frameon=False, loc="upper right")
-left.margins(y=0.15)
+left.set_ylim(None, 1100)
 bins = np.linspace(-100, 100, 61)
 for (name, score), values, color in zip(
     scores.items(), (memory, at_once), ("tab:blue", "tab:orange"), strict=True
 ):
     errors = (values - y_test)[:, 51:].ravel()
     right.hist(errors, bins, histtype="step", color=color, label=f"{name}, R2 {score:.3f}")
-right.set(xlabel="error, microvolt", yticks=[], title="Errors of all test series")
+right.set(xlabel="error", yticks=[], title="Errors of all test series")
 right.legend(frameon=False, loc="upper left")
 right.margins(y=0.25)
