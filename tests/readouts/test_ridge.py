@@ -439,3 +439,19 @@ def test_missing_targets_are_not_let_in_later(rng):
     ridge = pe.Ridge(ALPHAS).fit(Z, Y).set_params(nan_targets="omit")
     with pytest.raises(ValueError, match="y contains NaN"):
         ridge.partial_fit(Z, np.where(Y > 0, np.nan, Y))
+
+
+def test_gamma_makes_degrees_of_freedom_count_more(rng):
+    """The score is n RSS / (n - 1 - gamma df)^2 in units of the variance, from the hat matrix."""
+    Z, y = rng.normal(size=(40, 6)), rng.normal(size=40)
+    alphas, standard = (0.5, 5.0, 50.0), (Z - Z.mean(axis=0)) / Z.std(axis=0)
+    centred = y - y.mean()
+    for gamma in (1.0, 1.4):
+        ridge = pe.Ridge(alphas, gamma=gamma).fit(Z, y)
+        for alpha, score in zip(alphas, ridge.scores_[:, 0], strict=True):
+            hat = standard @ np.linalg.solve(standard.T @ standard + alpha * np.eye(6), standard.T)
+            rest = ((centred - hat @ centred) ** 2).sum()
+            expected = 40 * rest / (40 - 1 - gamma * np.trace(hat)) ** 2 / y.var()
+            assert abs(score - expected) < 1e-10
+    with pytest.raises(ValueError, match=r"gamma must be a finite number in \[1, inf\), got 0.5"):
+        pe.Ridge(gamma=0.5).fit(Z, y)

@@ -79,19 +79,19 @@ class FittedRegressor:
 class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Predict a target at every time step from the input up to it.
 
-    The states of the reservoir are read out at each time step. The default reservoir has a layer
-    that remembers and one that combines: delays, products and powers of inputs can be learnt
-    without any setting. X may be one series, a batch, or a
-    list of series of different lengths. With a `Ridge` readout, training and prediction need memory
-    for one block of states, however long the series.
+    The states of the reservoir are read out at each time step. The default reservoir bends its
+    inputs, remembers what was bent and bends it again: delays, products and powers of inputs are
+    learnt without any setting. X may be one series, a batch, or a list of series of different
+    lengths. With a `Ridge` readout, training and prediction need memory for one block of states,
+    however long the series.
 
     Parameters
     ----------
     reservoir : reservoir, optional
-        Default: a `ParalESN` of two layers, chosen by experiment. Its parameters have names, as
+        Default: a `ParalESN` of three layers, chosen by experiment. Its parameters have names, as
         `reservoir__units`, also where none is given.
     readout : regressor, optional
-        Default: `Ridge` with penalties from 1e-8 to 1e6. Any other scikit-learn regressor is given
+        Default: `Ridge` with penalties from 1e-7 to 1e6. Any other scikit-learn regressor is given
         all states at once.
     washout : int, optional
         Time steps at the start of each series that are neither learnt from nor scored. Default: a

@@ -39,6 +39,9 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         Choose one alpha per target instead of one for all.
     nan_targets : "error" or "omit"
         With "omit", a row whose target is NaN is left out for that target only.
+    gamma : float
+        What a degree of freedom counts in generalised cross-validation, at least 1. A little more
+        keeps it from fitting noise where rows are few.
 
     Attributes
     ----------
@@ -75,10 +78,12 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         *,
         per_target: bool = False,
         nan_targets: str = "error",
+        gamma: float = 1.0,
     ) -> None:
         self.alphas = alphas
         self.per_target = per_target
         self.nan_targets = nan_targets
+        self.gamma = gamma
 
     # -- learning --------------------------------------------------------------------------------
 
@@ -205,7 +210,7 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
             raise AttributeError(f"this {type(self).__name__} was not fitted yet")
         fitted = self.fitted_
         if fitted.solution is None:
-            path = ridge_path(fitted.statistics, self.alphas)
+            path = ridge_path(fitted.statistics, self.alphas, self.gamma)
             self.fitted_ = fitted.solved(path, self.per_target)
             return self._solution()
         return fitted.solution
@@ -269,3 +274,4 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         checks.penalties("alphas", self.alphas)
         checks.flag("per_target", self.per_target)
         checks.choice("nan_targets", self.nan_targets, ("error", "omit"))
+        checks.number("gamma", self.gamma, 1.0)

@@ -57,8 +57,8 @@ class RidgePath:
         )
 
 
-def ridge_path(seen: RidgeStatistics, alphas: Sequence[float]) -> RidgePath:
-    """Solutions for all alphas from what was seen."""
+def ridge_path(seen: RidgeStatistics, alphas: Sequence[float], gamma: float = 1.0) -> RidgePath:
+    """Solutions for all alphas from what was seen; a degree of freedom costs `gamma` of them."""
     penalties = np.asarray(alphas, float)
     shape = len(penalties), seen.n_features, seen.n_targets
     coefs, intercepts, gcv = np.zeros(shape), np.zeros(shape[::2]), np.zeros(shape[::2])
@@ -66,7 +66,7 @@ def ridge_path(seen: RidgeStatistics, alphas: Sequence[float]) -> RidgePath:
     for targets, factor in zip(seen.groups, seen.factors, strict=True):
         if factor is None:
             raise ValueError(f"y must hold a number for target {targets[0]}, got only NaN")
-        group = _group_path(factor, seen, penalties)
+        group = _group_path(factor, seen, penalties, gamma)
         columns = list(targets)
         coefs[..., columns] = group.coefs
         intercepts[..., columns] = group.intercepts
@@ -104,7 +104,9 @@ def _standardised(factor: np.ndarray, constant: np.ndarray) -> _Problem:
     return _Problem(weight, centred * inverse, cross, rest, mean, scale, inverse, y_mean)
 
 
-def _group_path(factor: np.ndarray, seen: RidgeStatistics, alphas: np.ndarray) -> RidgePath:
+def _group_path(
+    factor: np.ndarray, seen: RidgeStatistics, alphas: np.ndarray, gamma: float
+) -> RidgePath:
     """Solutions for the targets of one factor."""
     problem = _standardised(factor, seen.constant)
     weight, cross, rest = problem.weight, problem.cross, problem.rest
@@ -121,7 +123,7 @@ def _group_path(factor: np.ndarray, seen: RidgeStatistics, alphas: np.ndarray) -
         shrink = np.where(used, safe**2 / (safe**2 + alpha), 0.0)
         coef = problem.inverse[:, None] * rotate((shrink / safe)[:, None] * d)
         residual = (((1.0 - shrink)[:, None] * d) ** 2).sum(axis=0) + rest
-        freedom = count - 1.0 - shrink.sum()
+        freedom = count - 1.0 - gamma * shrink.sum()
         error = np.inf * variance
         if freedom > 1e-9 * count:
             error = count**2 * (residual / weight) / freedom**2

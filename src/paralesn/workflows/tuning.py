@@ -193,8 +193,8 @@ def tune(
     steps = check_horizon(model, horizon, material)
     base = at_horizon(model, steps)
     judge = _Judge(base, material, steps, origins, seed, space)
-    model = repr(sorted(base.get_params(deep=False).items()))
-    about = {"data": _fingerprint(material), "model": model,
+    parameters = repr(sorted(base.get_params(deep=False).items()))
+    about = {"data": _fingerprint(material), "model": parameters,
              "horizon": steps, "origins": judge.origins[:, 0].tolist(), "seed": seed}  # fmt: skip
     if space is not None:
         about["space"] = {name: repr(choice) for name, choice in judge.space.settings.items()}

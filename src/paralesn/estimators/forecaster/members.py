@@ -323,6 +323,6 @@ class Forecaster(Estimator, Generic[Given]):
         return self.fitted_
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         return tags
