@@ -36,7 +36,7 @@ def fitted():
 
 
 @pytest.mark.parametrize("standardize", [True, False])
-@pytest.mark.parametrize("readout", [None, SkRidge(1e-4)])
+@pytest.mark.parametrize("readout", [pe.Ridge(), SkRidge(1e-4)])
 def test_it_is_the_loop_written_out(standardize, readout, rng):
     X, Y = rng.normal(size=(300, 2)), np.empty((300, 2))
     past = np.zeros(2)
@@ -63,7 +63,7 @@ def test_it_is_the_loop_written_out(standardize, readout, rng):
         h = step(h, fed, x)
         states.append(h)
         fed = y
-    learner = clone(readout) if readout is not None else pe.Ridge()
+    learner = clone(readout)
     learner.fit(np.array(states)[20:], Y[20:250])
     np.testing.assert_allclose(found.readout_.coef_, learner.coef_, atol=1e-6)
     expected = []
