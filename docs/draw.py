@@ -204,6 +204,42 @@ def torch_scan():
     save(figure, "torch_scan")
 
 
+def classify_page():
+    """Parts of the page that `paralesn classify` writes, without its background."""
+    import os
+    import shutil
+    import tempfile
+
+    from PIL import Image
+    from playwright.sync_api import sync_playwright
+
+    from paralesn.report import own_cases
+    from paralesn.workflows.classify import classify_files
+
+    data = Path(os.environ["PARALESN_DATA"]) / "UCR" / "Fish" / "Fish_TRAIN.tsv.xz"
+    style = """
+        :root { --paper: transparent; --card: transparent; --ink: #7d8491; --soft: #868d9a;
+                --line: #9aa1ad66; --grid: #9aa1ad33; --c1: #3b82d6; --c4: #c98a2b; }
+        .chart .count.on { fill: #fff; } .scroll { background: none; }
+        nav, header, footer, .lead, h2, .table, #chosen, #cases figure:nth-of-type(n+3) {
+            display: none; }
+        .frame { display: block; padding: 0; } section { padding: 0; } figcaption { margin: 0; }
+    """
+    path = FOLDER / "classify_page.png"
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as session:
+        page_file = Path(folder) / "report.html"
+        own_cases.write(classify_files(data), page_file, "Fish_TRAIN.tsv")
+        installed = shutil.which("chromium")
+        browser = session.chromium.launch(executable_path=installed, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 900, "height": 500}, color_scheme="light")
+        page.goto(page_file.as_uri())
+        page.add_style_tag(content=style)
+        page.screenshot(path=path, full_page=True, omit_background=True)
+        browser.close()
+    Image.open(path).quantize(256, method=Image.Quantize.FASTOCTREE).save(path, optimize=True)
+    print(f"{path.relative_to(HERE)}: {path.stat().st_size / 1000:.0f} kB")
+
+
 def clear(path):
     """White to transparent, black to grey, colours as they are."""
     from PIL import Image
@@ -220,6 +256,7 @@ def clear(path):
 
 
 OTHERS = {
+    "classify_page": classify_page,
     "forecast_classics": forecast_classics,
     "overview": overview,
     "reservoirs": reservoirs,

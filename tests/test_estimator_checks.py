@@ -56,7 +56,11 @@ EXPECTED = {
     "PooledStates": OF_WHOLE_SERIES | {"check_transformer_general": LENGTH},
     "ReservoirClassifier": OF_WHOLE_SERIES | {
         "check_classifiers_train": LENGTH,
-        "check_sample_weight_equivalence_on_dense_data": "repeated series calibrate other filters",
+        "check_sample_weight_equivalence_on_dense_data":
+            "repeated series calibrate other filters, and are not left out as a whole",
+    },
+    "ReservoirSeriesRegressor": OF_WHOLE_SERIES | {
+        "check_sample_weight_equivalence_on_dense_data": "repeated series are standardised by others",
     },
     "DualRidge": {
         "check_sample_weight_equivalence_on_dense_data":
@@ -141,6 +145,10 @@ INSTANCES = {
         pe.ReservoirRegressor(pe.ParalESN(units=60), washout=0, standardize=False),
         pe.ReservoirRegressor(pe.ESN(units=30), feedback=True, feedback_noise=0.1),
     ],
+    "ReservoirSeriesRegressor": lambda: [
+        pe.ReservoirSeriesRegressor(pe.FilterBank(units=64, levels=True)),
+        pe.ReservoirSeriesRegressor(pe.PooledStates(small(), segments=1)),
+    ],
     "StructuredRC": lambda: [pe.StructuredRC(units=9, dtype="float32")],
 }
 
@@ -165,8 +173,6 @@ def expected_failures(estimator):
     failures = dict(next((EXPECTED[name] for name in names if name in EXPECTED), {}))
     weighted = "check_sample_weight_equivalence_on_dense_data"
     if isinstance(estimator, pe.DualRidge) and len(estimator.alphas) == 1:
-        del failures[weighted]
-    if isinstance(estimator, pe.ReservoirClassifier) and "Pooled" in repr(estimator.features):
         del failures[weighted]
     return failures
 

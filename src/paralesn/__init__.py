@@ -23,6 +23,7 @@ _HOMES = {
     "ReservoirClassifier": "estimators.classifier",
     "ReservoirForecaster": "estimators.forecaster.estimator",
     "ReservoirRegressor": "estimators.regressor",
+    "ReservoirSeriesRegressor": "estimators.series_regressor",
     "Ridge": "readouts.ridge",
     "SCR": "reservoirs.structured",
     "SmootherBank": "estimators.forecaster.estimator",

@@ -6,6 +6,9 @@ from paralesn.estimators.forecaster.estimator import ReservoirForecaster as Rese
 from paralesn.estimators.forecaster.estimator import SmootherBank as SmootherBank
 from paralesn.estimators.forecaster.spread import Forecast as Forecast
 from paralesn.estimators.regressor import ReservoirRegressor as ReservoirRegressor
+from paralesn.estimators.series_regressor import (
+    ReservoirSeriesRegressor as ReservoirSeriesRegressor,
+)
 from paralesn.features.filter_bank import FilterBank as FilterBank
 from paralesn.features.pooled_states import PooledStates as PooledStates
 from paralesn.layers import operators as operators

@@ -8,7 +8,6 @@ from sklearn.metrics import r2_score
 
 import paralesn as pe
 from paralesn import sources
-from paralesn.estimators.defaults import regressing_readout
 from paralesn.estimators.feedback import prepare
 from paralesn.estimators.live import Live
 from paralesn.estimators.targets import targets_for
@@ -37,7 +36,7 @@ def fitted():
 
 
 @pytest.mark.parametrize("standardize", [True, False])
-@pytest.mark.parametrize("readout", [None, SkRidge(1e-4)])
+@pytest.mark.parametrize("readout", [pe.Ridge(), SkRidge(1e-4)])
 def test_it_is_the_loop_written_out(standardize, readout, rng):
     X, Y = rng.normal(size=(300, 2)), np.empty((300, 2))
     past = np.zeros(2)
@@ -64,7 +63,7 @@ def test_it_is_the_loop_written_out(standardize, readout, rng):
         h = step(h, fed, x)
         states.append(h)
         fed = y
-    learner = clone(readout) if readout is not None else regressing_readout()
+    learner = clone(readout)
     learner.fit(np.array(states)[20:], Y[20:250])
     np.testing.assert_allclose(found.readout_.coef_, learner.coef_, atol=1e-6)
     expected = []

@@ -13,6 +13,7 @@ from paralesn import checks
 from paralesn.persistence import register
 from paralesn.readouts import inputs, triangular
 from paralesn.readouts.fitted_ridge import FittedRidge, RidgeSolution
+from paralesn.readouts.ridge_left_out import left_out_residuals
 from paralesn.readouts.ridge_path import ridge_path
 from paralesn.readouts.ridge_statistics import RidgeStatistics
 from paralesn.readouts.validation import validation_errors
@@ -223,6 +224,25 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         predicted = triangular.product(X, solution.coef)
         predicted += solution.intercept
         return predicted[:, 0] if self.fitted_.flat else predicted
+
+    def left_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+        """Predictions for rows that were learnt from, each as if it had been left out.
+
+        In closed form, from the leverage of every row; means and scales of the states stay those of
+        all rows. With X, y and weights as they were learnt from, or some of their rows.
+        """
+        check_is_fitted(self, "fitted_")
+        X = inputs.further_states(self, X)
+        y = inputs.numeric_targets(y, X.shape[0])
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        solution = self._solution()
+        alphas = solution.path.alphas[solution.best]
+        residuals = (y - self.predict(X)).reshape(len(X), -1)
+        seen = self.fitted_.statistics
+        left_out = left_out_residuals(seen, alphas, X, residuals, weight).reshape(y.shape)
+        return np.asarray(y - left_out)
 
     def predict_each(self, X: Any) -> list[np.ndarray]:
         """Predictions (n, targets) of every alpha, chosen or not."""
