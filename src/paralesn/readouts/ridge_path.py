@@ -75,40 +75,40 @@ def ridge_path(seen: RidgeStatistics, alphas: Sequence[float]) -> RidgePath:
     return RidgePath(penalties, coefs, intercepts, gcv, mean, scale)
 
 
-class _Problem(NamedTuple):
-    """Least squares of standardised states, from the factor of the rows [1, z, y]."""
+class Moments(NamedTuple):
+    """Means and standard deviations of states, from the factor of the rows [1, z, y]."""
 
     weight: float  # number of rows, or sum of their weights
-    standard: np.ndarray  # (r, features), the factor of the standardised states
-    cross: np.ndarray  # (r, targets), what the states can explain of the targets
-    rest: np.ndarray  # (targets,), the squares of what they cannot
     mean: np.ndarray
     scale: np.ndarray  # 0 for a state without variance
     inverse: np.ndarray  # of the scale, 0 there as well
+    varies: np.ndarray  # bool
     y_mean: np.ndarray
 
 
-def _standardised(factor: np.ndarray, constant: np.ndarray) -> _Problem:
+def moments(factor: np.ndarray, constant: np.ndarray) -> Moments:
+    """Moments of the rows of a factor, of which some states were never but `constant`."""
     p = constant.size
     weight = factor[0, 0] ** 2
     mean = factor[0, 1 : p + 1] / factor[0, 0]
     y_mean = factor[0, p + 1 :] / factor[0, 0]
-    centred, cross = factor[1 : p + 1, 1 : p + 1], factor[1 : p + 1, p + 1 :]
-    rest = (factor[p + 1 :, p + 1 :] ** 2).sum(axis=0)
-    norm = np.sqrt((centred**2).sum(axis=0))
+    centred = factor[1 : p + 1, 1 : p + 1]
+    norm = np.sqrt(np.einsum("ij,ij->j", centred, centred))
     # Besides states that never changed: what rounding makes of a mean is no variance either.
     varies = ~constant & (norm > 8 * _EPS * np.sqrt(weight * p) * np.abs(mean))
     varies &= norm > NOTHING
     scale = np.where(varies, norm / np.sqrt(weight), 0.0)
     inverse = np.divide(1.0, scale, out=np.zeros(p), where=varies)
-    return _Problem(weight, centred * inverse, cross, rest, mean, scale, inverse, y_mean)
+    return Moments(weight, mean, scale, inverse, varies, y_mean)
 
 
 def _group_path(factor: np.ndarray, seen: RidgeStatistics, alphas: np.ndarray) -> RidgePath:
     """Solutions for the targets of one factor."""
-    problem = _standardised(factor, seen.constant)
-    weight, cross, rest = problem.weight, problem.cross, problem.rest
-    u, s, rotate = _decompose(problem.standard, alphas, weight)
+    now, p = moments(factor, seen.constant), seen.n_features
+    weight = now.weight
+    cross = factor[1 : p + 1, p + 1 :]  # what the states can explain of the targets
+    rest = (factor[p + 1 :, p + 1 :] ** 2).sum(axis=0)  # the squares of what they cannot
+    u, s, rotate = _decompose(factor[1 : p + 1, 1 : p + 1] * now.inverse, alphas, weight)
     d = u.T @ cross
     live = s > _EPS * max(seen.n_samples, seen.n_features) * s.max(initial=0.0)
     variance = ((cross**2).sum(axis=0) + rest) / weight
@@ -119,17 +119,17 @@ def _group_path(factor: np.ndarray, seen: RidgeStatistics, alphas: np.ndarray) -
         used = live if alpha == 0 else s > 0
         safe = np.where(used, s, 1.0)
         shrink = np.where(used, safe**2 / (safe**2 + alpha), 0.0)
-        coef = problem.inverse[:, None] * rotate((shrink / safe)[:, None] * d)
+        coef = now.inverse[:, None] * rotate((shrink / safe)[:, None] * d)
         residual = (((1.0 - shrink)[:, None] * d) ** 2).sum(axis=0) + rest
         freedom = count - 1.0 - shrink.sum()
         error = np.inf * variance
         if freedom > 1e-9 * count:
             error = count**2 * (residual / weight) / freedom**2
         coefs.append(coef)
-        intercepts.append(problem.y_mean - problem.mean @ coef)
+        intercepts.append(now.y_mean - now.mean @ coef)
         gcv.append(error / variance)
     stacked = np.array(coefs), np.array(intercepts), np.array(gcv)
-    return RidgePath(alphas, *stacked, problem.mean, problem.scale)
+    return RidgePath(alphas, *stacked, now.mean, now.scale)
 
 
 def _decompose(
