@@ -13,6 +13,7 @@ with triangles, which are never squared.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
@@ -31,6 +32,7 @@ _EPS = np.finfo(float).eps
 _DRIFT = 0.05  # of variances, that the preconditioner is kept up to
 _STEPS = 40  # of conjugate gradients; a dozen are many
 _EXACT = 1e-14  # relative size of a residual that counts as none
+_NEARLY = 1e-10  # that is good enough where rounding lets it fall no more
 _LARGEST = 4096  # features: a triangle of them is 128 MB
 _SQUARED = 1e4  # times its rounding error must alpha be, for the Gram matrix to be factored
 
@@ -219,18 +221,16 @@ def _precondition(
         return None
     # In units of the penalty's roots: then the unit matrix is added, whatever the states' scales.
     scaled = centred / root
-    try:
+    with single_threaded_blas(), suppress(LinAlgError):
         if alpha >= _SQUARED * _EPS * now.weight * p:
             gram = dsyrk(1.0, scaled.T)
             np.fill_diagonal(gram, np.diagonal(gram) + 1.0)
             upper = np.triu(cholesky(gram, lower=False, check_finite=False))
         else:
             upper = triangular.stack(scaled, np.eye(p), 0)
-    except LinAlgError:
-        return None
-    return Preconditioner(
-        group, alpha, columns, np.ascontiguousarray(upper * root), variances, now.varies
-    )
+        parts = np.ascontiguousarray(upper * root), variances, now.varies
+        return Preconditioner(group, alpha, columns, *parts)
+    return None
 
 
 class _Problem:
@@ -325,8 +325,8 @@ class _Problem:
                 if not np.isfinite(size).all():
                     return None
                 scale = np.maximum(first, np.einsum("ij,ij->j", rest, rest))
-                if (size <= _EXACT**2 * scale).all():
-                    return x, rest
+                if not ((size > _EXACT**2 * scale) & (4 * size < before)).any():
+                    return (x, rest) if (size <= _NEARLY**2 * scale).all() else None
                 share = np.divide(size, before, out=np.zeros_like(size), where=before > 0)
                 direction = _triangle_solve(kept.upper, s, False) + share * direction
         return None

@@ -1,9 +1,9 @@
 """Ridge solutions for every alpha from triangular factors, by a small decomposition of each."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh, svd
@@ -108,8 +108,8 @@ def _group_path(factor: np.ndarray, seen: RidgeStatistics, alphas: np.ndarray) -
     weight = now.weight
     cross = factor[1 : p + 1, p + 1 :]  # what the states can explain of the targets
     rest = (factor[p + 1 :, p + 1 :] ** 2).sum(axis=0)  # the squares of what they cannot
-    u, s, rotate = _decompose(factor[1 : p + 1, 1 : p + 1] * now.inverse, alphas, weight)
-    d = u.T @ cross
+    parts = _decompose(factor[1 : p + 1, 1 : p + 1] * now.inverse, alphas, weight)
+    s, d = parts.values, parts.left.T @ cross
     live = s > _EPS * max(seen.n_samples, seen.n_features) * s.max(initial=0.0)
     variance = ((cross**2).sum(axis=0) + rest) / weight
     variance = np.where(variance > 0, variance, 1.0)
@@ -119,7 +119,7 @@ def _group_path(factor: np.ndarray, seen: RidgeStatistics, alphas: np.ndarray) -
         used = live if alpha == 0 else s > 0
         safe = np.where(used, s, 1.0)
         shrink = np.where(used, safe**2 / (safe**2 + alpha), 0.0)
-        coef = now.inverse[:, None] * rotate((shrink / safe)[:, None] * d)
+        coef = now.inverse[:, None] * parts.solve(alpha, shrink / safe, cross, d)
         residual = (((1.0 - shrink)[:, None] * d) ** 2).sum(axis=0) + rest
         freedom = count - 1.0 - shrink.sum()
         error = np.inf * variance
@@ -132,20 +132,38 @@ def _group_path(factor: np.ndarray, seen: RidgeStatistics, alphas: np.ndarray) -
     return RidgePath(alphas, *stacked, now.mean, now.scale)
 
 
-def _decompose(
-    rows: np.ndarray, alphas: np.ndarray, weight: float
-) -> tuple[np.ndarray, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-    """Left singular vectors, singular values, and multiplication by the right singular vectors.
+class _Decomposition(NamedTuple):
+    """Singular vectors and values of rows; the right vectors are None where the left suffice."""
 
-    From the eigenvectors of the Gram matrix, several times faster, where the smallest alpha drowns
+    rows: np.ndarray
+    left: np.ndarray
+    values: np.ndarray
+    right: np.ndarray | None
+
+    def solve(self, alpha: float, gains: np.ndarray, cross: np.ndarray, d: np.ndarray) -> Any:
+        """Coefficients of standardised states, from targets `cross` and d = left' cross.
+
+        Without right singular vectors the dual equation (Z Z' + a) t = cross gives them as Z' t.
+        Rounding of Z Z' is mended by one correction, whose residual does not need that product.
+        """
+        if self.right is not None:
+            return self.right.T @ (gains[:, None] * d)
+        inverse = 1.0 / (self.values**2 + alpha)[:, None]
+        dual = self.left @ (inverse * d)
+        off = cross - self.rows @ (self.rows.T @ dual) - alpha * dual
+        return self.rows.T @ (dual + self.left @ (inverse * (self.left.T @ off)))
+
+
+def _decompose(rows: np.ndarray, alphas: np.ndarray, weight: float) -> _Decomposition:
+    """Decompose the standardised states.
+
+    By the eigenvectors of the Gram matrix, several times faster, where the smallest alpha drowns
     its rounding error: that is eps times the trace at most, a standardised state adding `weight`.
     """
     enough = _ENOUGH * alphas.min() >= _EPS * weight * rows.shape[1]
     with single_threaded_blas() if min(rows.shape) <= _SMALL else nullcontext():
         if enough and rows.shape[0] > 1:
             squares, u = eigh(dsyrk(1.0, rows.T, trans=1), lower=False, driver="evd")
-            s = np.sqrt(np.maximum(squares, 0.0))
-            inverse = 1.0 / np.where(s > 0, s, 1.0)
-            return u, s, lambda d: rows.T @ (u @ (inverse[:, None] * d))
+            return _Decomposition(rows, u, np.sqrt(np.maximum(squares, 0.0)), None)
         u, s, vt = svd(rows, full_matrices=False, check_finite=False)
-        return u, s, lambda d: vt.T @ d
+        return _Decomposition(rows, u, s, vt)
