@@ -1,7 +1,7 @@
 """Classification of whole series: features of each, read out linearly."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
 )
 
 from paralesn import checks, sources
-from paralesn.estimators import defaults
+from paralesn.estimators import defaults, online
 from paralesn.estimators.components import check_readout, own_features, own_readout
 from paralesn.features.filter_bank import FilterBank
 from paralesn.features.pooled_states import PooledStates
@@ -164,6 +164,59 @@ class ReservoirClassifier(TunableDefaults, ClassifierMixin, BaseEstimator):
         self.fitted_ = FittedClassifier(features, readout, classes, missing)
         return self
 
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more series, by a readout that can: `Ridge`, which the default is not.
+
+        Of the first call the features are calibrated on its series, and stay so.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`
+        classes : array-like, optional
+            All labels there will be; needed in the first call if its y does not hold them all.
+        """
+        if self.class_weight == "balanced":
+            expected = "None or a dict for partial_fit, which does not know how many will come"
+            raise checks.fail("class_weight", "balanced", expected)
+        if not hasattr(self, "fitted_"):
+            fitted = self._first_lesson(X, online.all_classes(classes, y))
+        else:
+            fitted = self.fitted_
+            if classes is not None and not np.array_equal(np.unique(classes), fitted.classes):
+                raise checks.fail("classes", classes, f"those learnt, {fitted.classes.tolist()}")
+        readout = online.own_learner(fitted.readout)
+        source = sources.collection(X, int(fitted.features.n_features_in_), type(self).__name__)
+        labels = online.labels_among(fitted.classes, y, len(source))
+        weight = self._weights(fitted.classes, labels, sample_weight, is_part=True)
+        ours = is_regressor(readout)
+        targets = _indicators(labels, fitted.classes.size) if ours else fitted.classes[labels]
+        arguments: dict[str, Any] = {} if ours else {"classes": fitted.classes}
+        first = 0
+        for block in fitted.features.blocks(_data_for(fitted.features, source)):
+            cut = slice(first, first + len(block))
+            if weight is not None:
+                arguments["sample_weight"] = weight[cut]
+            readout.partial_fit(block, targets[cut], **arguments)
+            first = cut.stop
+        self.fitted_ = replace(fitted, readout=online.settled(readout))
+        return self
+
+    def _first_lesson(self, X: Any, classes: np.ndarray) -> FittedClassifier:
+        """Features calibrated on the first series, and a readout that knows nothing yet."""
+        features = own_features(self.features, defaults.classifying_features)
+        default = partial(defaults.classifying_readout, features)
+        readout = online.own_learner(own_readout(self.readout, default, "classification"))
+        source = sources.collection(X, None, type(self).__name__)
+        features.fit(_data_for(features, source))
+        return FittedClassifier(features, readout, classes)
+
+    def forget(self, factor: float) -> Self:
+        """Multiply the weight of everything learnt so far by `factor` in (0, 1]."""
+        check_is_fitted(self, "fitted_")
+        readout = online.forgetful(self.fitted_.readout, factor)
+        self.fitted_ = replace(self.fitted_, readout=readout)
+        return self
+
     @property
     def features_(self) -> Any:
         """The fitted features."""
@@ -217,9 +270,10 @@ class ReservoirClassifier(TunableDefaults, ClassifierMixin, BaseEstimator):
         return np.concatenate([np.asarray(method(block)) for block in blocks])
 
     def _weights(
-        self, classes: np.ndarray, labels: np.ndarray, sample_weight: Any
+        self, classes: np.ndarray, labels: np.ndarray, sample_weight: Any, is_part: bool = False
     ) -> np.ndarray | None:
-        """Weights of the series: their own times those of their classes."""
+        """Weights of the series: their own times those of their classes, of which all must be there
+        unless these are only part of them."""
         weight = np.ones(labels.size)
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, labels, ensure_non_negative=True)
@@ -238,7 +292,7 @@ class ReservoirClassifier(TunableDefaults, ClassifierMixin, BaseEstimator):
             return None
         weight = weight * compute_sample_weight(given, classes[labels])
         of_class = np.bincount(labels, weight, classes.size)
-        if not of_class.all():
+        if not is_part and not of_class.all():
             lost = classes.tolist()[int(of_class.argmin())]
             raise ValueError(f"class_weight and sample_weight must leave some of class {lost!r}")
         return weight

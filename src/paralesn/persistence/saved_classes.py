@@ -4,6 +4,7 @@ A file names a class by its bare name; this table, and never the file, says what
 """
 
 MODULES = {
+    "AlphaChoice": "readouts.fitted_ridge",
     "Calibration": "estimators.state_forecaster.calibration",
     "Cycle": "layers.operators",
     "Dense": "layers.operators",
@@ -39,7 +40,9 @@ MODULES = {
     "ParalESN": "reservoirs.paralesn",
     "PooledStates": "features.pooled_states",
     "Position": "estimators.forecaster.live_members",
+    "Preconditioner": "readouts.recursive_solution",
     "RecurrentLayer": "layers.recurrent",
+    "RecursiveSolution": "readouts.recursive_solution",
     "ResESN": "reservoirs.esn",
     "ReservoirClassifier": "estimators.classifier",
     "ReservoirForecaster": "estimators.forecaster.estimator",

@@ -207,7 +207,7 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         spent, or to have alpha chosen anew from everything seen.
         """
         fitted = self._fitted()
-        if fitted.solution is None:
+        if fitted.solution is None or fitted.added:
             self.fitted_ = fitted.solved(self._path(), self.per_target)
         return self
 
