@@ -197,8 +197,10 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
             fitted.reservoir, fitted.scaling, source, None if fresh else fitted.state
         )
         for states, wanted in _lessons(blocks, targets, washout):
-            one = fitted.is_flat and not isinstance(readout, Ridge)
-            readout.partial_fit(states, wanted[:, 0] if one else wanted)
+            if isinstance(readout, Ridge):
+                readout.learn_from(states, wanted)
+            else:
+                readout.partial_fit(states, wanted[:, 0] if fitted.is_flat else wanted)
         self.fitted_ = replace(fitted, readout=online.settled(readout), state=blocks.state)
         return self
 

@@ -36,6 +36,7 @@ MODULES = {
     "MLP": "readouts.mlp",
     "Memory": "estimators.forecaster.fitted",
     "MissingValues": "missing",
+    "OnlineMembers": "estimators.forecaster.ensemble",
     "PackedBanks": "estimators.forecaster.packed_banks",
     "ParalESN": "reservoirs.paralesn",
     "PooledStates": "features.pooled_states",

@@ -139,6 +139,20 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         self.fitted_ = fitted.with_rows(X, y, weight, self._alphas)
         return self
 
+    def learn_from(self, X: np.ndarray, y: np.ndarray) -> Self:
+        """`partial_fit` of a fitted readout on float arrays (n, features), (n, targets).
+
+        Only their finiteness and sizes are looked at: quicker for a single row.
+        """
+        fitted, omits = self.fitted_, self.fitted_.statistics.omits_nan
+        expected = (X.shape[0], fitted.n_features), (X.shape[0], fitted.n_targets)
+        if (X.shape, y.shape) != expected:
+            raise ValueError(f"X and y must be of shapes {expected}, got {X.shape}, {y.shape}")
+        if not (np.isfinite(X).all() and (np.isfinite(y) | (omits & np.isnan(y))).all()):
+            raise ValueError("X and y must be finite, got NaN or infinity")
+        self.fitted_ = fitted.with_rows(X, y, None, self._alphas)
+        return self
+
     def merge(self, other: "Ridge") -> Self:
         """Add everything another readout has seen; the other one stays as it was."""
         check_is_fitted(self, "fitted_")

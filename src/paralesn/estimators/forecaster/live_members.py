@@ -9,12 +9,10 @@ from paralesn.estimators.forecaster.calendar import calendar_columns
 from paralesn.estimators.forecaster.ensemble import FittedEnsemble
 from paralesn.estimators.forecaster.fitted import Ends, FittedForecaster
 from paralesn.estimators.forecaster.fitting import scaled
+from paralesn.estimators.forecaster.online_members import begin, learn_rows, look_back, recent
 from paralesn.estimators.forecaster.panel import LIST, LONG
 from paralesn.layers.state import State
 from paralesn.persistence import register
-
-_LEAST = 64  # steps of the past that are kept, where seasons need fewer
-
 
 @register
 @dataclass(frozen=True, eq=False)
@@ -84,7 +82,7 @@ class LiveMembers:
             )
         self.fitted = fitted
         self.width = fitted.count + len(fitted.past.names)
-        self._needed = [_needed(bank.periods, bank.flat_weights) for bank in fitted.ensemble.banks]
+        self._needed = [look_back(bank) for bank in fitted.ensemble.banks]
 
     def end(self) -> Position:
         """After everything the forecaster has seen."""
@@ -131,31 +129,13 @@ class LiveMembers:
     def _position(
         self, ends: Ends, ensemble: FittedEnsemble, histories: Sequence[np.ndarray]
     ) -> Position:
-        kept = [_recent(y, needed) for y, needed in zip(histories, self._needed, strict=True)]
+        kept = [recent(y, needed) for y, needed in zip(histories, self._needed, strict=True)]
         shared = ensemble.shared
         return Position(
             ends, ensemble.banks.state, tuple(m.state for m in shared),
             tuple(m.newest for m in shared), tuple(m.latest for m in shared),
             np.concatenate(kept), np.array([y.size for y in kept], np.int64),
         )  # fmt: skip
-
-
-def _needed(periods: np.ndarray, flat_weights: np.ndarray) -> int:
-    """Steps of the past that naive forecasts look at; medians of demand look at all of them."""
-    if flat_weights.size:
-        return 1 << 62
-    return max(_LEAST, 3 * int(periods.max(initial=1)))
-
-
-def _recent(y: np.ndarray, needed: int) -> np.ndarray:
-    """The last steps, from the last value on where all of them are missing."""
-    if y.size <= needed:
-        return y
-    recent = y[-needed:]
-    if np.isfinite(recent).any():
-        return recent
-    seen = np.flatnonzero(np.isfinite(y))
-    return y[seen[-1] :] if seen.size else recent
 
 
 def _next(ends: Ends) -> Ends:

@@ -93,9 +93,9 @@ def learn_more(
         if refit:
             states, wanted = windows.lesson(panel, block.states, block.first, before.position)
             if len(wanted):
-                readout.partial_fit(states, wanted)
+                readout.learn_from(states, wanted)
         state = block.state
-    if refit:
+    if refit and windows.horizon == 1:  # of several steps, states are solved for as they come
         _solve(readout, [])
     return Learnt(readout, state, before.position + inputs.shape[1], before.calibration)
 
