@@ -226,6 +226,7 @@ LENGTH = "the second axis is time: series of any length may be classified"
     expected_failed_checks=lambda estimator: {
         "check_n_features_in": LENGTH,
         "check_n_features_in_after_fitting": LENGTH,
+        "check_estimators_partial_fit_n_features": LENGTH,
         "check_classifiers_train": LENGTH,  # it ends with a demand for an error
         "check_dtype_object": "arrays of objects are refused, whatever they hold",
     },

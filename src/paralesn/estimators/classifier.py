@@ -46,6 +46,15 @@ def _decides(model: "ReservoirClassifier") -> bool:
     return readout is None or is_regressor(readout) or hasattr(readout, "decision_function")
 
 
+def _learns_on(model: "ReservoirClassifier") -> bool:
+    """Raise, naming the cure, unless the readout, fitted or not, can learn on."""
+    readout = getattr(model, "readout_", model.readout)
+    if readout is None:
+        features = own_features(model.features, defaults.classifying_features)
+        readout = defaults.classifying_readout(features)
+    return online.check_learns_on(readout)
+
+
 @register
 @dataclass(frozen=True, eq=False)
 class FittedClassifier:
@@ -164,6 +173,7 @@ class ReservoirClassifier(TunableDefaults, ClassifierMixin, BaseEstimator):
         self.fitted_ = FittedClassifier(features, readout, classes, missing)
         return self
 
+    @available_if(_learns_on)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more series, by a readout that can: `Ridge`, which the default is not.
 
@@ -179,13 +189,13 @@ class ReservoirClassifier(TunableDefaults, ClassifierMixin, BaseEstimator):
             expected = "None or a dict for partial_fit, which does not know how many will come"
             raise checks.fail("class_weight", "balanced", expected)
         if not hasattr(self, "fitted_"):
-            fitted = self._first_lesson(X, online.all_classes(classes, y))
+            fitted, source = self._first_lesson(X, online.all_classes(classes, y))
         else:
             fitted = self.fitted_
             if classes is not None and not np.array_equal(np.unique(classes), fitted.classes):
                 raise checks.fail("classes", classes, f"those learnt, {fitted.classes.tolist()}")
+            source = self._source(X)
         readout = online.own_learner(fitted.readout)
-        source = sources.collection(X, int(fitted.features.n_features_in_), type(self).__name__)
         labels = online.labels_among(fitted.classes, y, len(source))
         weight = self._weights(fitted.classes, labels, sample_weight, is_part=True)
         ours = is_regressor(readout)
@@ -201,14 +211,15 @@ class ReservoirClassifier(TunableDefaults, ClassifierMixin, BaseEstimator):
         self.fitted_ = replace(fitted, readout=online.settled(readout))
         return self
 
-    def _first_lesson(self, X: Any, classes: np.ndarray) -> FittedClassifier:
-        """Features calibrated on the first series, and a readout that knows nothing yet."""
+    def _first_lesson(self, X: Any, classes: np.ndarray) -> tuple[FittedClassifier, Source]:
+        """Features calibrated on the first series, a readout that knows nothing, and the series."""
         features = own_features(self.features, defaults.classifying_features)
         default = partial(defaults.classifying_readout, features)
-        readout = online.own_learner(own_readout(self.readout, default, "classification"))
-        source = sources.collection(X, None, type(self).__name__)
+        readout = own_readout(self.readout, default, "classification")
+        owner = type(self).__name__
+        source, missing = opened(X, self.missing, owner, sources.collection, by_series=True)
         features.fit(_data_for(features, source))
-        return FittedClassifier(features, readout, classes)
+        return FittedClassifier(features, readout, classes, missing), source
 
     def forget(self, factor: float) -> Self:
         """Multiply the weight of everything learnt so far by `factor` in (0, 1]."""
@@ -264,10 +275,13 @@ class ReservoirClassifier(TunableDefaults, ClassifierMixin, BaseEstimator):
 
     def _read_out(self, X: Any, method: Any) -> np.ndarray:
         """What a method of the readout says of the series X, block by block."""
-        call = (self.n_features_in_, type(self).__name__, sources.collection)
-        source = reopened(X, self.fitted_.missing, *call)
-        blocks = self.features_.blocks(_data_for(self.features_, source))
+        blocks = self.features_.blocks(_data_for(self.features_, self._source(X)))
         return np.concatenate([np.asarray(method(block)) for block in blocks])
+
+    def _source(self, X: Any) -> Source:
+        """Further series, with the channels of those learnt from."""
+        call = (self.n_features_in_, type(self).__name__, sources.collection)
+        return reopened(X, self.fitted_.missing, *call)
 
     def _weights(
         self, classes: np.ndarray, labels: np.ndarray, sample_weight: Any, is_part: bool = False

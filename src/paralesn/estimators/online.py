@@ -15,12 +15,18 @@ def own_learner(readout: Any) -> Any:
     """A copy of a fitted readout that can learn on, so that the fitted one stays as it is."""
     if isinstance(readout, Ridge):
         return copy(readout)  # what it learnt never changes, but is replaced
-    if not hasattr(readout, "partial_fit"):
-        raise TypeError(
-            f"partial_fit needs a readout with partial_fit, such as Ridge, got a "
-            f"{type(readout).__name__}: give readout=Ridge(...) to the constructor"
-        )
+    check_learns_on(readout)
     return deepcopy(readout)
+
+
+def check_learns_on(readout: Any) -> bool:
+    """Raise AttributeError, as for a method that is not there, unless a readout can learn on."""
+    if not hasattr(readout, "partial_fit"):
+        raise AttributeError(
+            f"partial_fit needs a readout that can learn on, got a {type(readout).__name__}: give "
+            "readout=Ridge(...) to the constructor"
+        )
+    return True
 
 
 def forgetful(readout: Any, factor: Any) -> Any:

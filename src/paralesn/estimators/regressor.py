@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.metrics import r2_score
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names, _get_feature_names, check_is_fitted
 
 from paralesn import checks, scaling, series
@@ -58,6 +59,12 @@ class FittedRegressor:
             self.scaling.check(self.reservoir.n_features_in_)
         if self.missing is not None:
             self.missing.check(self.reservoir.n_features_in_)
+
+
+def _learns_on(model: "ReservoirRegressor") -> bool:
+    """Raise, naming the cure, unless the readout, fitted or not, can learn on."""
+    readout = getattr(model, "readout_", model.readout)
+    return readout is None or online.check_learns_on(readout)
 
 
 @register
@@ -169,6 +176,7 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
             return np.minimum(_WASHOUT, source.lengths // _SHARE)
         return np.full(len(source), checks.integer("washout", self.washout, 0))
 
+    @available_if(_learns_on)
     def partial_fit(self, X: Any, y: Any, *, fresh: bool = False) -> Self:
         """Learn from time steps that follow those seen so far, a block or a single one.
 
@@ -185,7 +193,6 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
         """
         checks.flag("fresh", fresh)
         if not hasattr(self, "fitted_"):
-            online.own_learner(own_readout(self.readout, defaults.regressing_readout, "regression"))
             return self.fit(X, y)
         fitted, readout = self.fitted_, online.own_learner(self.fitted_.readout)
         source = self._source(X)

@@ -32,6 +32,7 @@ MODULES = {
     "Identity": "layers.operators",
     "Index": "estimators.forecaster.frames",
     "Layout": "estimators.forecaster.panel",
+    "LearntSteps": "estimators.live_learning",
     "LiveState": "estimators.live",
     "MLP": "readouts.mlp",
     "Memory": "estimators.forecaster.fitted",

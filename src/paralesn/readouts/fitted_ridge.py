@@ -41,29 +41,35 @@ class RidgeSolution:
         """Intercepts (targets,) of the chosen alphas."""
         return self._chosen(self.path.intercepts[:, None])[0]
 
+    @property
+    def choice(self) -> "AlphaChoice":
+        """The alphas chosen, without their solutions."""
+        return AlphaChoice(self.scores, self.best, self.path.alphas[self.best])
+
     def _chosen(self, values: np.ndarray) -> np.ndarray:
         """Of (alphas, k, targets) what belongs to each target's alpha: (k, targets)."""
         return np.stack([values[a, :, t] for t, a in enumerate(self.best)], axis=-1)
 
     def fits(self, alphas: int, features: int, targets: int) -> bool:
         """Whether the arrays fit together."""
-        choice = AlphaChoice(self.scores, self.best)
-        return self.path.fits(alphas, features, targets) and choice.fits(alphas, targets)
+        right = self.path.fits(alphas, features, targets) and all(self.best < alphas)
+        return right and self.choice.fits(alphas, targets)
 
 
 @register
 @dataclass(frozen=True, eq=False)
 class AlphaChoice:
-    """Which alphas were chosen, and by what: `scores` and `best` as in `RidgeSolution`."""
+    """The alphas chosen for each target, and by what: `scores` and `best` as in `RidgeSolution`."""
 
     scores: np.ndarray
     best: np.ndarray
+    alphas: np.ndarray
 
     def fits(self, alphas: int, targets: int) -> bool:
         """Whether the arrays fit together."""
         return (
             self.scores.shape == (alphas, targets)
-            and self.best.shape == (targets,)
+            and self.best.shape == self.alphas.shape == (targets,)
             and all(0 <= best < alphas for best in self.best)
         )
 
@@ -133,14 +139,14 @@ class FittedRidge:
             blocks = before.blocks(X, y, weight)
             return replace(kept, recursion=self.recursion.with_rows(before, after, blocks))
         if kept.choice is not None:
-            return replace(kept, recursion=follow(after, alphas[kept.choice.best]))
+            return replace(kept, recursion=follow(after, kept.choice.alphas))
         return kept
 
     def forgotten(self, factor: float, alphas: np.ndarray) -> Self:
         """Multiply the weight of every row by `factor`; alphas stay as they were chosen."""
         kept, recursion = self._kept(alphas), self.recursion
         if recursion is None and kept.choice is not None:
-            recursion = follow(self.statistics, alphas[kept.choice.best])
+            recursion = follow(self.statistics, kept.choice.alphas)
         return replace(
             kept,
             statistics=self.statistics.forgotten(factor),
@@ -153,9 +159,7 @@ class FittedRidge:
 
     def _kept(self, alphas: np.ndarray) -> Self:
         """The state without its solution, but with the choice it was of, or what it is to be by."""
-        choice = self.choice
-        if self.solution is not None:
-            choice = AlphaChoice(self.solution.scores, self.solution.best)
+        choice = self.choice if self.solution is None else self.solution.choice
         choosing = None
         if choice is None and self._chooses(alphas):
             choosing = self.statistics if self.choosing is None else self.choosing
@@ -178,8 +182,10 @@ class FittedRidge:
     def _best_of(self, path: RidgePath, per_target: bool) -> AlphaChoice:
         scores = path.gcv if self.validation is None else self.validation.scores()
         if per_target:
-            return AlphaChoice(scores, scores.argmin(axis=0))
-        return AlphaChoice(scores, np.full(self.n_targets, scores.mean(axis=1).argmin()))
+            best = scores.argmin(axis=0)
+        else:
+            best = np.full(self.n_targets, scores.mean(axis=1).argmin())
+        return AlphaChoice(scores, best, path.alphas[best])
 
     def check(self, ridge: Any) -> None:
         """Raise unless everything fits together, and the parameters of `ridge`."""

@@ -74,9 +74,8 @@ class Preconditioner:
     def fits(self, features: int) -> bool:
         """Whether the arrays fit together."""
         size = features if self.alpha > 0 else 0
-        return (
-            self.upper.shape == (size, size)
-            and self.variances.shape == self.varies.shape == (features,)
+        return self.upper.shape == (size, size) and self.variances.shape == self.varies.shape == (
+            features,
         )
 
 
@@ -104,11 +103,16 @@ class RecursiveSolution:
 
         followed = []
         for kept in self.preconditioners:
-            block, old, new = blocks[kept.group], before.factors[kept.group], after.factors[kept.group]
+            block, old, new = (
+                blocks[kept.group],
+                before.factors[kept.group],
+                after.factors[kept.group],
+            )
             if block is None:
                 followed.append(kept)
                 continue
-            assert old is not None and new is not None
+            assert old is not None
+            assert new is not None
             now, p = moments(new, after.constant), after.n_features
             if kept.alpha > 0 and _is_near(kept, now):
                 rows = triangular.beyond_mean(old, block)[:, 1 : p + 1] * kept.varies

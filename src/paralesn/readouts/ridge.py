@@ -248,7 +248,8 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
             followed = fitted.recursion.solved(fitted.statistics)
             if followed is not None:
                 self.fitted_ = replace(fitted, recursion=followed)
-                assert followed.coef is not None and followed.intercept is not None
+                assert followed.coef is not None
+                assert followed.intercept is not None
                 return Linear(followed.coef, followed.intercept)
         if fitted.solution is None:
             fitted = self.fitted_ = fitted.chosen(self._alphas, self.per_target)
@@ -263,7 +264,7 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         if fitted.choice is not None:
             return fitted.choice
         assert fitted.solution is not None
-        return AlphaChoice(fitted.solution.scores, fitted.solution.best)
+        return fitted.solution.choice
 
     def predict(self, X: Any) -> np.ndarray:
         """Predictions for states X (n, features): (n,) or (n, targets)."""
@@ -303,7 +304,7 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
     @property
     def alpha_(self) -> Any:
         """The chosen alpha; with `per_target`, one for each."""
-        alphas = self._alphas[self._choice().best]
+        alphas = self._choice().alphas
         return alphas if self.per_target else float(alphas[0])
 
     @property

@@ -14,6 +14,7 @@ from paralesn.estimators.forecaster.panel import LIST, LONG
 from paralesn.layers.state import State
 from paralesn.persistence import register
 
+
 @register
 @dataclass(frozen=True, eq=False)
 class Position:
@@ -88,8 +89,21 @@ class LiveMembers:
         """After everything the forecaster has seen."""
         return self._position(self.fitted.ends, self.fitted.ensemble, self.fitted.remainders())
 
-    def read(self, row: np.ndarray, position: Position) -> tuple[np.ndarray, Position]:
-        """Forecasts (horizon, series) after a row (width,), NaN where a value is missing."""
+    def learner(self) -> FittedEnsemble:
+        """The ensemble after everything the forecaster has seen, ready to learn on."""
+        fitted = self.fitted
+        pasts = fitted.memory.split(fitted.memory.past, fitted.ends.counts)
+        return begin(fitted.ensemble, fitted.remainders(), pasts)
+
+    def read(
+        self, row: np.ndarray, position: Position, learnt: FittedEnsemble | None = None,
+        factor: float | None = None,
+    ) -> tuple[np.ndarray, Position, FittedEnsemble | None]:  # fmt: skip
+        """Forecasts (horizon, series) after a row (width,), NaN where a value is missing.
+
+        By the ensemble that was `learnt` so far, which with a `factor` learns from the row and
+        forgets by it.
+        """
         fitted, count = self.fitted, self.fitted.count
         if row.shape != (self.width,) or np.isinf(row).any():
             raise ValueError(f"row must hold {self.width} finite values or NaN, got {row}")
@@ -98,14 +112,19 @@ class LiveMembers:
         explained = [self._explained(position.ends, i, horizon + 1) for i in range(count)]
         new = [row[i : i + 1] - explained[i][:1] for i in range(count)]
         histories, origin = position.histories(), np.zeros(1, np.int64)
-        forecasts, ensemble = self._at(position).follow(
-            histories, new, [others] * count, [origin] * count
-        )
-        values = np.stack([f[0] + e[1:] for f, e in zip(forecasts, explained, strict=True)], axis=1)
+        ensemble = self._at(position, learnt)
+        if factor is not None:
+            given = (histories, new, [others] * count, factor)
+            ahead, ensemble = learn_rows(ensemble, *given)
+        else:
+            made, ensemble = ensemble.follow(histories, new, [others] * count, [origin] * count)
+            ahead = [f[0] for f in made]
+        values = np.stack([f + e[1:] for f, e in zip(ahead, explained, strict=True)], axis=1)
         grown = [np.concatenate(pair) for pair in zip(histories, new, strict=True)]
         return (
             np.maximum(values, fitted.floor),
             self._position(_next(position.ends), ensemble, grown),
+            ensemble if factor is not None else learnt,
         )
 
     def _explained(self, ends: Ends, i: int, steps: int) -> np.ndarray:
@@ -116,9 +135,9 @@ class LiveMembers:
         times = np.asarray(ends.times_ahead(i, steps))
         return fitted.effects.of(i, calendar_columns(times, fitted.calendar))
 
-    def _at(self, position: Position) -> FittedEnsemble:
+    def _at(self, position: Position, learnt: FittedEnsemble | None) -> FittedEnsemble:
         """The ensemble, its members at a position."""
-        ensemble = self.fitted.ensemble
+        ensemble = self.fitted.ensemble if learnt is None else learnt
         banks = replace(ensemble.banks, state=position.smoothers, counts=position.ends.counts)
         moving = zip(
             ensemble.shared, position.states, position.newest, position.latest, strict=True
