@@ -9,6 +9,7 @@ import numpy as np
 from paralesn.estimators.forecaster import exogenous as reading
 from paralesn.estimators.forecaster import online_members
 from paralesn.estimators.forecaster.calendar import calendar_columns
+from paralesn.estimators.forecaster.ensemble import FittedEnsemble
 from paralesn.estimators.forecaster.exogenous import Columns, Encoder, Steps, filled
 from paralesn.estimators.forecaster.fitted import FittedForecaster, FittedLoop, Memory
 from paralesn.estimators.forecaster.fitting import (
@@ -159,6 +160,12 @@ def advance(fitted: FittedForecaster, y: Any, X: Any, past: Any) -> FittedForeca
     return _follow(fitted, y, X, past, every=False)[1]
 
 
+def learner(fitted: FittedForecaster) -> FittedEnsemble:
+    """The ensemble after everything seen, ready to learn on."""
+    pasts = fitted.memory.split(fitted.memory.past, fitted.ends.counts)
+    return online_members.begin(fitted.ensemble, fitted.remainders(), pasts)
+
+
 def learn_on(fitted: FittedForecaster, y: Any, X: Any, past: Any) -> FittedForecaster:
     """The forecaster after it learnt from new observations, one by one."""
     panel, order = _new_rows(fitted, y)
@@ -169,10 +176,8 @@ def learn_on(fitted: FittedForecaster, y: Any, X: Any, past: Any) -> FittedForec
     inputs = [np.zeros((0, fitted.memory.past.shape[1])) for _ in new]
     for i, v, e, o in zip(order, panel.values, explained, others, strict=True):
         new[i], inputs[i] = v - e, o
-    before = fitted.remainders()
-    pasts = fitted.memory.split(fitted.memory.past, fitted.ends.counts)
-    ensemble = online_members.begin(fitted.ensemble, before, pasts)
-    _, ensemble = online_members.learn_rows(ensemble, before, new, inputs)
+    call = (fitted.remainders(), new, inputs)
+    _, ensemble = online_members.learn_rows(learner(fitted), *call)
     added = Memory.of(_timed(part, panel), explained, known, others)
     return _grown(fitted, order, ensemble, added, panel)
 

@@ -9,7 +9,8 @@ from paralesn.estimators.forecaster.calendar import calendar_columns
 from paralesn.estimators.forecaster.ensemble import FittedEnsemble
 from paralesn.estimators.forecaster.fitted import Ends, FittedForecaster
 from paralesn.estimators.forecaster.fitting import scaled
-from paralesn.estimators.forecaster.online_members import begin, learn_rows, look_back, recent
+from paralesn.estimators.forecaster.following import learner
+from paralesn.estimators.forecaster.online_members import learn_rows, look_back, recent
 from paralesn.estimators.forecaster.panel import LIST, LONG
 from paralesn.layers.state import State
 from paralesn.persistence import register
@@ -91,9 +92,7 @@ class LiveMembers:
 
     def learner(self) -> FittedEnsemble:
         """The ensemble after everything the forecaster has seen, ready to learn on."""
-        fitted = self.fitted
-        pasts = fitted.memory.split(fitted.memory.past, fitted.ends.counts)
-        return begin(fitted.ensemble, fitted.remainders(), pasts)
+        return learner(self.fitted)
 
     def read(
         self, row: np.ndarray, position: Position, learnt: FittedEnsemble | None = None,

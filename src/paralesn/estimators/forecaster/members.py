@@ -158,7 +158,7 @@ class Forecaster(BaseEstimator):
         if isinstance(fitted, FittedLoop):
             self.fitted_ = replace(fitted, loop=copy(fitted.loop).forget(factor))
         else:
-            ensemble = online_members.forgotten(fitted.ensemble, factor)
+            ensemble = online_members.forgotten(following.learner(fitted), factor)
             self.fitted_ = replace(fitted, ensemble=ensemble)
         return self
 

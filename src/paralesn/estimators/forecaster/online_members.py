@@ -187,13 +187,14 @@ def _judged(
     oldest, truth = online.ahead[:, :, 0], online.values[:, 1:]
     errors, seen, scale = online.errors.copy(), online.seen.copy(), online.scale.copy()
     weights, spread = ensemble.weights.copy(), ensemble.spread
+    seen[moving] *= factor
     for i in np.flatnonzero(moving):
         off = np.abs(truth[i] - oldest[i])  # (members, horizon)
         known = np.isfinite(truth[i]) & np.isfinite(off[0])
         if not known.any():
             continue
-        gain = 1.0 / (factor * seen[i] + 1.0)
-        seen[i] = factor * seen[i] + 1.0
+        seen[i] += 1.0
+        gain = 1.0 / seen[i]
         counts = weights[i] > 0
         means = off[:, known].mean(axis=1)
         before = np.where(np.isfinite(errors[i]), errors[i], means)
