@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paralesn import checks
+from paralesn.estimators.feedback import Loop
 from paralesn.estimators.forecaster.ensemble import FittedEnsemble
 from paralesn.estimators.forecaster.estimator import Forecaster
 from paralesn.estimators.forecaster.fitted import FittedLoop
@@ -17,6 +18,7 @@ from paralesn.estimators.live_learning import (
     loop_after,
     steps_of,
 )
+from paralesn.estimators.online import check_no_feedback
 from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.estimators.state_forecaster.windows import as_series
@@ -116,6 +118,8 @@ class Live:
         Where the model is; assign one that was saved to continue from it.
     width : int
         Values of a row.
+    may_miss : bool
+        Whether values of a row may be missing, NaN.
 
     Examples
     --------
@@ -138,6 +142,7 @@ class Live:
             raise checks.fail("forget", forget, "1 without learn")
         self._reader: LiveMembers | StateForecaster | ReservoirRegressor
         self.model = model
+        self.may_miss = False
         self.state = LiveState(None, np.zeros((0, 0)))
         if isinstance(model, Forecaster):
             if not isinstance(model.fitted_, FittedLoop):
@@ -161,10 +166,12 @@ class Live:
             if self.learns:
                 self.state = replace(self.state, learnt=steps_of(model.fitted_, fresh))
             return
+        self.may_miss = model.fitted_.missing is not None
         if self.learns:
             if not isinstance(model.readout_, Ridge):
                 kind = type(model.readout_).__name__
                 raise TypeError(f"learning by the row needs a Ridge readout, got a {kind}")
+            check_no_feedback(model.fitted_.feedback)
             self.state = replace(self.state, learnt=model.readout_)
         if not fresh and all(h.ndim == 1 for h in model.state_.layers):  # of a single series
             known = model.fitted_.missing
@@ -180,7 +187,7 @@ class Live:
                 "one to the first values, or continue from the end of training"
             )
         members = LiveMembers(model.fitted_)
-        self._reader = members
+        self._reader, self.may_miss = members, True
         self.width = members.width
         learnt = members.learner() if self.learns else None
         self.state = replace(self.state, state=members.end(), learnt=learnt)
@@ -211,11 +218,15 @@ class Live:
             x, last = missing.row(np.asarray(row, float), newest.ravel())
             newest = last.reshape(-1, self.width)
         x = x if reader.scaling_ is None else reader.scaling_.apply(x)
-        z, state = reader.reservoir_.step(x, before)
         learnt = self.state.learnt
-        predicted = np.asarray(self._current(learnt).predict(z[None])).reshape(1, -1)
-        if targets.size and not np.isnan(targets).any():
-            learnt = self._taught(learnt, z[None].astype(float), targets[None])
+        if (feedback := reader.fitted_.feedback) is not None:
+            loop = Loop(reader.reservoir_, self._readout, feedback, reader.scaling_)
+            predicted, state = loop.read_row(x, before)
+        else:
+            z, state = reader.reservoir_.step(x, before)
+            predicted = np.asarray(self._current(learnt).predict(z[None])).reshape(1, -1)
+            if targets.size and not np.isnan(targets).any():
+                learnt = self._taught(learnt, z[None].astype(float), targets[None])
         self.state = replace(self.state, state=state, newest=newest, lines=lines, learnt=learnt)
         return predicted
 

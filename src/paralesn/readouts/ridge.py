@@ -14,6 +14,7 @@ from paralesn.persistence import register
 from paralesn.readouts import inputs, triangular
 from paralesn.readouts.fitted_ridge import AlphaChoice, FittedRidge
 from paralesn.readouts.recursive_solution import Linear
+from paralesn.readouts.ridge_left_out import left_out_residuals
 from paralesn.readouts.ridge_path import RidgePath, moments, ridge_path
 from paralesn.readouts.ridge_statistics import RidgeStatistics
 from paralesn.readouts.validation import validation_errors
@@ -46,6 +47,9 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         Choose one alpha per target instead of one for all.
     nan_targets : "error" or "omit"
         With "omit", a row whose target is NaN is left out for that target only.
+    gamma : float
+        What a degree of freedom counts in generalised cross-validation, at least 1. A little more
+        keeps it from fitting noise where rows are few.
 
     Attributes
     ----------
@@ -82,10 +86,12 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         *,
         per_target: bool = False,
         nan_targets: str = "error",
+        gamma: float = 1.0,
     ) -> None:
         self.alphas = alphas
         self.per_target = per_target
         self.nan_targets = nan_targets
+        self.gamma = gamma
 
     # -- learning --------------------------------------------------------------------------------
 
@@ -239,7 +245,7 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         fitted = self._fitted()
         if fitted.solution is not None:
             return fitted.solution.path
-        return ridge_path(fitted.statistics, self.alphas)
+        return ridge_path(fitted.statistics, self.alphas, self.gamma)
 
     def _linear(self) -> Linear:
         """The solution of the chosen alpha."""
@@ -252,7 +258,7 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
                 assert followed.intercept is not None
                 return Linear(followed.coef, followed.intercept)
         if fitted.solution is None:
-            fitted = self.fitted_ = fitted.chosen(self._alphas, self.per_target)
+            fitted = self.fitted_ = fitted.chosen(self._alphas, self.per_target, self.gamma)
         assert fitted.solution is not None
         return Linear(fitted.solution.coef, fitted.solution.intercept)
 
@@ -283,6 +289,24 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         predicted = triangular.product(X, coef)
         predicted += intercept
         return predicted
+
+    def left_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+        """Predictions for rows that were learnt from, each as if it had been left out.
+
+        In closed form, from the leverage of every row; means and scales of the states stay those of
+        all rows. With X, y and weights as they were learnt from, or some of their rows.
+        """
+        check_is_fitted(self, "fitted_")
+        X = inputs.further_states(self, X)
+        y = inputs.numeric_targets(y, X.shape[0])
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        alphas = self._choice().alphas
+        residuals = (y - self.predict(X)).reshape(len(X), -1)
+        seen = self.fitted_.statistics
+        left_out = left_out_residuals(seen, alphas, X, residuals, weight).reshape(y.shape)
+        return np.asarray(y - left_out)
 
     def predict_each(self, X: Any) -> list[np.ndarray]:
         """Predictions (n, targets) of every alpha, chosen or not."""
@@ -339,3 +363,4 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         checks.penalties("alphas", self.alphas)
         checks.flag("per_target", self.per_target)
         checks.choice("nan_targets", self.nan_targets, ("error", "omit"))
+        checks.number("gamma", self.gamma, 1.0)

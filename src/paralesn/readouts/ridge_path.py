@@ -1,9 +1,9 @@
 """Ridge solutions for every alpha from triangular factors, by a small decomposition of each."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh, svd
@@ -57,8 +57,8 @@ class RidgePath:
         )
 
 
-def ridge_path(seen: RidgeStatistics, alphas: Sequence[float]) -> RidgePath:
-    """Solutions for all alphas from what was seen."""
+def ridge_path(seen: RidgeStatistics, alphas: Sequence[float], gamma: float = 1.0) -> RidgePath:
+    """Solutions for all alphas from what was seen; a degree of freedom costs `gamma` of them."""
     penalties = np.asarray(alphas, float)
     shape = len(penalties), seen.n_features, seen.n_targets
     coefs, intercepts, gcv = np.zeros(shape), np.zeros(shape[::2]), np.zeros(shape[::2])
@@ -66,13 +66,26 @@ def ridge_path(seen: RidgeStatistics, alphas: Sequence[float]) -> RidgePath:
     for targets, factor in zip(seen.groups, seen.factors, strict=True):
         if factor is None:
             raise ValueError(f"y must hold a number for target {targets[0]}, got only NaN")
-        group = _group_path(factor, seen, penalties)
+        group = _group_path(factor, seen, penalties, gamma)
         columns = list(targets)
         coefs[..., columns] = group.coefs
         intercepts[..., columns] = group.intercepts
         gcv[..., columns] = group.gcv
         mean, scale = group.mean, group.scale
     return RidgePath(penalties, coefs, intercepts, gcv, mean, scale)
+
+
+class Problem(NamedTuple):
+    """Least squares of standardised states, from the factor of the rows [1, z, y]."""
+
+    weight: float  # number of rows, or sum of their weights
+    standard: np.ndarray  # (r, features), the factor of the standardised states
+    cross: np.ndarray  # (r, targets), what the states can explain of the targets
+    rest: np.ndarray  # (targets,), the squares of what they cannot
+    mean: np.ndarray
+    scale: np.ndarray  # 0 for a state without variance
+    inverse: np.ndarray  # of the scale, 0 there as well
+    y_mean: np.ndarray
 
 
 class Moments(NamedTuple):
@@ -87,7 +100,7 @@ class Moments(NamedTuple):
 
 
 def moments(factor: np.ndarray, constant: np.ndarray) -> Moments:
-    """Moments of the rows of a factor, of which some states were never but `constant`."""
+    """Moments of the rows of a factor; `constant` (features,) are states that never changed."""
     p = constant.size
     weight = factor[0, 0] ** 2
     mean = factor[0, 1 : p + 1] / factor[0, 0]
@@ -102,14 +115,26 @@ def moments(factor: np.ndarray, constant: np.ndarray) -> Moments:
     return Moments(weight, mean, scale, inverse, varies, y_mean)
 
 
-def _group_path(factor: np.ndarray, seen: RidgeStatistics, alphas: np.ndarray) -> RidgePath:
+def standardised(factor: np.ndarray, constant: np.ndarray) -> Problem:
+    """The problem of one factor; `constant` (features,) are states that never changed."""
+    now, p = moments(factor, constant), constant.size
+    centred, cross = factor[1 : p + 1, 1 : p + 1], factor[1 : p + 1, p + 1 :]
+    rest = (factor[p + 1 :, p + 1 :] ** 2).sum(axis=0)
+    parts = (centred * now.inverse, cross, rest, now.mean, now.scale, now.inverse, now.y_mean)
+    return Problem(now.weight, *parts)
+
+
+def _group_path(
+    factor: np.ndarray, seen: RidgeStatistics, alphas: np.ndarray, gamma: float
+) -> RidgePath:
     """Solutions for the targets of one factor."""
-    now, p = moments(factor, seen.constant), seen.n_features
-    weight = now.weight
-    cross = factor[1 : p + 1, p + 1 :]  # what the states can explain of the targets
-    rest = (factor[p + 1 :, p + 1 :] ** 2).sum(axis=0)  # the squares of what they cannot
-    parts = _decompose(factor[1 : p + 1, 1 : p + 1] * now.inverse, alphas, weight)
-    s, d = parts.values, parts.left.T @ cross
+    problem = standardised(factor, seen.constant)
+    weight, cross, rest = problem.weight, problem.cross, problem.rest
+    u, s, rotate = decompose(problem.standard, alphas, weight)
+    d = u.T @ cross
+    is_squared = len(problem.standard) > 1 and gram_is_enough(
+        problem.standard, alphas.min(), weight
+    )
     live = s > _EPS * max(seen.n_samples, seen.n_features) * s.max(initial=0.0)
     variance = ((cross**2).sum(axis=0) + rest) / weight
     variance = np.where(variance > 0, variance, 1.0)
@@ -119,51 +144,54 @@ def _group_path(factor: np.ndarray, seen: RidgeStatistics, alphas: np.ndarray) -
         used = live if alpha == 0 else s > 0
         safe = np.where(used, s, 1.0)
         shrink = np.where(used, safe**2 / (safe**2 + alpha), 0.0)
-        coef = now.inverse[:, None] * parts.solve(alpha, shrink / safe, cross, d)
+        coef = rotate((shrink / safe)[:, None] * d)
+        if is_squared:
+            coef = _corrected(problem.standard, cross, u, s, float(alpha))
+        coef = problem.inverse[:, None] * coef
         residual = (((1.0 - shrink)[:, None] * d) ** 2).sum(axis=0) + rest
-        freedom = count - 1.0 - shrink.sum()
+        freedom = count - 1.0 - gamma * shrink.sum()
         error = np.inf * variance
         if freedom > 1e-9 * count:
             error = count**2 * (residual / weight) / freedom**2
         coefs.append(coef)
-        intercepts.append(now.y_mean - now.mean @ coef)
+        intercepts.append(problem.y_mean - problem.mean @ coef)
         gcv.append(error / variance)
     stacked = np.array(coefs), np.array(intercepts), np.array(gcv)
-    return RidgePath(alphas, *stacked, now.mean, now.scale)
+    return RidgePath(alphas, *stacked, problem.mean, problem.scale)
 
 
-class _Decomposition(NamedTuple):
-    """Singular vectors and values of rows; the right vectors are None where the left suffice."""
+def _corrected(
+    rows: np.ndarray, cross: np.ndarray, u: np.ndarray, s: np.ndarray, alpha: float
+) -> np.ndarray:
+    """Coefficients Z' t from the eigenvectors u of Z Z' by the equation (Z Z' + a) t = cross.
 
-    rows: np.ndarray
-    left: np.ndarray
-    values: np.ndarray
-    right: np.ndarray | None
-
-    def solve(self, alpha: float, gains: np.ndarray, cross: np.ndarray, d: np.ndarray) -> Any:
-        """Coefficients of standardised states, from targets `cross` and d = left' cross.
-
-        Without right singular vectors the dual equation (Z Z' + a) t = cross gives them as Z' t.
-        Rounding of Z Z' is mended by one correction, whose residual does not need that product.
-        """
-        if self.right is not None:
-            return self.right.T @ (gains[:, None] * d)
-        inverse = 1.0 / (self.values**2 + alpha)[:, None]
-        dual = self.left @ (inverse * d)
-        off = cross - self.rows @ (self.rows.T @ dual) - alpha * dual
-        return self.rows.T @ (dual + self.left @ (inverse * (self.left.T @ off)))
+    Rounding of Z Z' is mended by one correction, whose residual does not need that product.
+    """
+    inverse = 1.0 / (s**2 + alpha)[:, None]
+    dual = u @ (inverse * (u.T @ cross))
+    off = cross - rows @ (rows.T @ dual) - alpha * dual
+    return np.asarray(rows.T @ (dual + u @ (inverse * (u.T @ off))))
 
 
-def _decompose(rows: np.ndarray, alphas: np.ndarray, weight: float) -> _Decomposition:
-    """Decompose the standardised states.
+def decompose(
+    rows: np.ndarray, alphas: np.ndarray, weight: float
+) -> tuple[np.ndarray, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+    """Left singular vectors, singular values, and multiplication by the right singular vectors.
 
-    By the eigenvectors of the Gram matrix, several times faster, where the smallest alpha drowns
+    From the eigenvectors of the Gram matrix, several times faster, where the smallest alpha drowns
     its rounding error: that is eps times the trace at most, a standardised state adding `weight`.
     """
-    enough = _ENOUGH * alphas.min() >= _EPS * weight * rows.shape[1]
+    enough = gram_is_enough(rows, alphas.min(), weight)
     with single_threaded_blas() if min(rows.shape) <= _SMALL else nullcontext():
         if enough and rows.shape[0] > 1:
             squares, u = eigh(dsyrk(1.0, rows.T, trans=1), lower=False, driver="evd")
-            return _Decomposition(rows, u, np.sqrt(np.maximum(squares, 0.0)), None)
+            s = np.sqrt(np.maximum(squares, 0.0))
+            inverse = 1.0 / np.where(s > 0, s, 1.0)
+            return u, s, lambda d: rows.T @ (u @ (inverse[:, None] * d))
         u, s, vt = svd(rows, full_matrices=False, check_finite=False)
-        return _Decomposition(rows, u, s, vt)
+        return u, s, lambda d: vt.T @ d
+
+
+def gram_is_enough(rows: np.ndarray, alpha: float, weight: float) -> bool:
+    """Whether a penalty drowns the rounding error of the Gram matrix of standardised rows."""
+    return bool(_ENOUGH * alpha >= _EPS * weight * rows.shape[1])
