@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from math import pi
 from typing import Any, Self
 
 import numpy as np
@@ -358,7 +357,7 @@ class _Layer(torch.nn.Module):
         # A decay of infinity times a lag of zero would be no number.
         decay = torch.exp(self.log_decay).clamp(max=_FASTEST) + _margin(self.log_decay.dtype)
         # A real eigenvalue below zero turns by half.
-        turns = self.turn / (2 * pi) if self.is_complex else (1 - self.turn) / 4
+        turns = self.turn / matrix_scan.full_turn(self.turn) if self.is_complex else (1 - self.turn) / 4
         spectrum = Spectrum(-decay, turns - torch.floor(turns), self.is_complex)
         return PlaneLayer(
             spectrum, self.w_in, self.bias, self.ring, self.taps, self.mix_bias

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from paralesn.runtime.pytorch import torch
 
-RADICES = (32, 16, 16)  # powers of two: turns are multiplied by them without rounding
+RADICES = (32, 8, 8, 8)  # powers of two: turns are multiplied by them without rounding
 
 Planes = tuple[torch.Tensor, ...]  # real and imaginary parts, or one plane of real numbers
 
@@ -46,10 +46,15 @@ class Spectrum(NamedTuple):
         past = lag.clamp(min=0)
         radius = torch.exp(past * self.log_radius.view(-1, 1, 1)) * (lag >= 0)
         turns = past * self.turns.view(-1, 1, 1)
-        angle = 2 * pi * (turns - torch.floor(turns))
+        angle = full_turn(turns) * (turns - torch.floor(turns))
         if not self.is_complex:
             return (radius * torch.cos(angle),)
         return radius * torch.cos(angle), radius * torch.sin(angle)
+
+
+def full_turn(like: torch.Tensor) -> torch.Tensor:
+    """2 pi in the precision of `like`: exporters of graphs take plain numbers for float32."""
+    return like.new_tensor(2 * pi)
 
 
 class PlaneLayer(NamedTuple):
