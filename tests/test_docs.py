@@ -29,7 +29,7 @@ NEEDS = {
     "README": "torch",
     "start": "pandas matplotlib",
     "from-reservoirpy": "reservoirpy",
-    "pytorch": "torch",
+    "pytorch": "torch onnx onnxscript onnxruntime",
     "gpu": "torch",
 }
 
@@ -233,7 +233,7 @@ def test_metrics_operators_and_adapters_are_in_the_reference():
     }
     assert names["paralesn.aeon"] == {"ParalESNClassifier", "ParalESNForecaster"}
     assert names["paralesn.sktime"] == {"ParalESNForecaster"}
-    assert names["paralesn.torch"] == {"ParalESNBlock"}
+    assert names["paralesn.torch"] == {"OnnxFile", "ParalESNBlock", "export_onnx", "to_module"}
 
 
 # -- commands ------------------------------------------------------------------------------------

@@ -118,7 +118,7 @@ class ParalESNBlock(torch.nn.Module):
         dtype = self._each()[0].log_decay.dtype
         if x.dtype not in (dtype, *_HALVES):
             raise TypeError(f"x must be {dtype} as the block, or of half precision, got {x.dtype}")
-        if torch.jit.is_tracing():
+        if torch.jit.is_tracing():  # type: ignore[attr-defined]
             raise NotImplementedError(
                 "torch.jit.trace would hold for one length only; use torch.export.export, or "
                 "paralesn.torch.export_onnx for ONNX"
@@ -134,11 +134,14 @@ class ParalESNBlock(torch.nn.Module):
     def _run(
         self, x: torch.Tensor, state: Sequence[torch.Tensor] | None
     ) -> tuple[torch.Tensor, advance.State]:
+        given = None if state is None else self._checked(state, x.shape[0])
+        if torch.compiler.is_compiling() or _is_transformed(x, *(given or ()), *self.parameters()):
+            pairs = None if given is None else [_as_pairs(h) for h in given]
+            z, ends = self.run_pairs(x, pairs)
+            layers_of = zip(ends, self._each(), strict=True)
+            return z, tuple(_from_pairs(h, layer.is_complex) for h, layer in layers_of)
         layers = [layer() for layer in self._each()]
-        before = self._starts(layers, x.shape[0], state)
-        if torch.compiler.is_compiling() or _is_transformed(x, *before, *self.parameters()):
-            z, pairs = self.run_pairs(x, tuple(map(_as_pairs, before)))
-            return z, tuple(map(_from_pairs, pairs, before))
+        before = _zeros(layers, x.shape[0]) if given is None else given
         whole = advance.wants_gradients(x, *before, *self.parameters())
         if whole:
             z, states = advance.advance(layers, x, before, self.concat, self.mixing)
@@ -190,25 +193,17 @@ class ParalESNBlock(torch.nn.Module):
     def _each(self) -> "list[_Layer]":
         return list(self.layers)  # type: ignore[arg-type]
 
-    def _starts(
-        self, layers: list[Diagonal], count: int, state: Sequence[torch.Tensor] | None
-    ) -> advance.State:
-        if state is None:
-            return tuple(
-                torch.zeros(
-                    (count, layer.units),
-                    dtype=layer.eigenvalues.dtype,
-                    device=layer.eigenvalues.device,
-                )
-                for layer in layers
-            )
+    def _checked(self, state: Sequence[torch.Tensor], count: int) -> advance.State:
+        """States of so many series, (count, units) each."""
+        layers = self._each()
         if len(state) != len(layers):
             raise ValueError(f"state must hold {len(layers)} tensors, got {len(state)}")
         batched = [h.unsqueeze(0) if h.ndim == 1 else h for h in state]
         for depth, (h, layer) in enumerate(zip(batched, layers, strict=True), 1):
-            if h.shape != (count, layer.units):
+            units = layer.log_decay.shape[0]
+            if h.shape != (count, units):
                 raise ValueError(
-                    f"state of layer {depth} must be ({count}, {layer.units}), got {tuple(h.shape)}"
+                    f"state of layer {depth} must be ({count}, {units}), got {tuple(h.shape)}"
                 )
         return tuple(batched)
 
@@ -256,8 +251,18 @@ def _as_pairs(h: torch.Tensor) -> torch.Tensor:
     return torch.view_as_real(h) if h.is_complex() else h
 
 
-def _from_pairs(pairs: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-    return torch.view_as_complex(pairs.contiguous()) if like.is_complex() else pairs
+def _from_pairs(pairs: torch.Tensor, is_complex: bool) -> torch.Tensor:
+    return torch.view_as_complex(pairs.contiguous()) if is_complex else pairs
+
+
+def _zeros(layers: Sequence[Diagonal], count: int) -> advance.State:
+    """States of series that begin."""
+    return tuple(
+        torch.zeros(
+            (count, layer.units), dtype=layer.eigenvalues.dtype, device=layer.eigenvalues.device
+        )
+        for layer in layers
+    )
 
 
 def _names(trainable: bool | Sequence[str]) -> tuple[str, ...]:
@@ -357,11 +362,11 @@ class _Layer(torch.nn.Module):
         # A decay of infinity times a lag of zero would be no number.
         decay = torch.exp(self.log_decay).clamp(max=_FASTEST) + _margin(self.log_decay.dtype)
         # A real eigenvalue below zero turns by half.
-        turns = self.turn / matrix_scan.full_turn(self.turn) if self.is_complex else (1 - self.turn) / 4
-        spectrum = Spectrum(-decay, turns - torch.floor(turns), self.is_complex)
-        return PlaneLayer(
-            spectrum, self.w_in, self.bias, self.ring, self.taps, self.mix_bias
+        turns = (
+            self.turn / matrix_scan.full_turn(self.turn) if self.is_complex else (1 - self.turn) / 4
         )
+        spectrum = Spectrum(-decay, turns - torch.floor(turns), self.is_complex)
+        return PlaneLayer(spectrum, self.w_in, self.bias, self.ring, self.taps, self.mix_bias)
 
     def drawn(self) -> DiagonalLayer:
         """The layer as arrays, tau being part of the weights."""

@@ -40,9 +40,8 @@ class Spectrum(NamedTuple):
 
     def kernel(self, steps: int) -> Planes:
         """Planes (N, steps + 1, steps): what the state before and the steps add to each state."""
-        options = {"device": self.turns.device, "dtype": self.turns.dtype}
-        to, source = torch.arange(steps, **options), torch.arange(steps + 1, **options)
-        lag = to + 1 - source.unsqueeze(1)
+        source = torch.arange(steps + 1, device=self.turns.device, dtype=self.turns.dtype)
+        lag = source[1:] - source.unsqueeze(1)
         past = lag.clamp(min=0)
         radius = torch.exp(past * self.log_radius.view(-1, 1, 1)) * (lag >= 0)
         turns = past * self.turns.view(-1, 1, 1)
@@ -113,7 +112,8 @@ def advance(
     """
     steps = torch.arange(x.shape[1], device=x.device)
     x = filled(x.permute(2, 0, 1), RADICES[0])
-    wanted, after = [], []
+    wanted: list[torch.Tensor] = []
+    after = []
     for layer, before in zip(layers, state, strict=True):
         h = scan(layer.spectrum, layer.driven(x), planes(before, layer.spectrum.is_complex))
         after.append(joined(tuple(plane.index_select(-1, steps[-1:])[..., 0] for plane in h)))
@@ -127,7 +127,7 @@ def advance(
 
 
 def filled(x: torch.Tensor, radix: int) -> torch.Tensor:
-    """Repeat the last of the steps of x (…, T) to fill chunks, two at least; no earlier state sees it.
+    """Fill chunks, two at least, with the last step of x (…, T), which no earlier state sees.
 
     By indices, not by padding: a tracer need not prove that there is something to pad.
     """
