@@ -110,6 +110,11 @@ class ParalESNBlock(torch.nn.Module):
         return_state : bool
             Return the state to continue from as well.
         """
+        if torch.jit.is_tracing():  # type: ignore[attr-defined]
+            raise NotImplementedError(
+                "torch.jit.trace would hold for one length only; use torch.export.export, or "
+                "paralesn.torch.export_onnx for ONNX"
+            )
         if x.ndim not in (2, 3) or x.shape[-1] != self.features or not x.shape[-2]:
             raise ValueError(
                 f"x must be (batch, time, {self.features}) or (time, {self.features}), got "
@@ -118,11 +123,6 @@ class ParalESNBlock(torch.nn.Module):
         dtype = self._each()[0].log_decay.dtype
         if x.dtype not in (dtype, *_HALVES):
             raise TypeError(f"x must be {dtype} as the block, or of half precision, got {x.dtype}")
-        if torch.jit.is_tracing():  # type: ignore[attr-defined]
-            raise NotImplementedError(
-                "torch.jit.trace would hold for one length only; use torch.export.export, or "
-                "paralesn.torch.export_onnx for ONNX"
-            )
         batch = x if x.ndim == 3 else x.unsqueeze(0)
         with _without_autocast(x.device.type):
             z, after = self._run(batch.to(dtype), state)
@@ -324,7 +324,7 @@ class _Layer(torch.nn.Module):
         owners = dict(zip(values, ("eigenvalues",) * 2 + ("inputs",) * 2 + ("mixing",) * 2,
                           strict=True))  # fmt: skip
         for name, value in values.items():
-            tensor = torch.tensor(np.array(value), dtype=dtype, device=device)
+            tensor = torch.tensor(np.array(value, order="C"), dtype=dtype, device=device)
             is_sign = name == "turn" and not layer.is_complex
             if owners[name] in trainable and not is_sign:
                 self.register_parameter(name, torch.nn.Parameter(tensor))
