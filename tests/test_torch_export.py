@@ -313,10 +313,12 @@ def test_a_classifier_as_a_file(features, n_classes, runtime, tmp_path, labelled
 def test_features_of_a_filter_bank_are_those_of_the_kernels(labelled):
     X, _ = labelled
     for bank in (pe.FilterBank(units=128), pe.FilterBank(units=64, normalize=False)):
-        expected = bank.fit(X).transform(X)
-        came = to_module(bank)(torch.tensor(X)).numpy()
-        assert (np.abs(came - expected) > 1e-3).mean() < 0.01  # on a threshold
-        assert np.abs(came - expected).mean() < 1e-3
+        expected = bank.fit(X[:30]).transform(X[30:])
+        came = to_module(bank)(torch.tensor(X[30:])).numpy()
+        assert np.abs(came - expected).max() <= 1e-4
+        # Thresholds are responses to training series: rounding decides on which side those lie.
+        again = to_module(bank)(torch.tensor(X[:30])).numpy()
+        assert (np.abs(again - bank.transform(X[:30])) > 1e-3).mean() < 0.02
     flat = np.zeros((2, 50, 2))
     bank = pe.FilterBank(units=64).fit(X)
     assert np.abs(to_module(bank)(torch.tensor(flat)).numpy() - bank.transform(flat)).max() < 1e-3
