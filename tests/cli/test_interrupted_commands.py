@@ -97,6 +97,36 @@ def test_ctrl_c_leaves_nothing_half_written(data, tmp_path):
     assert os.listdir(tmp_path) == ["data.csv"]
 
 
+EVALUATING = """
+from paralesn.workflows.series_tasks import ClassTask
+fit = ClassTask.fit
+def slow(task, series, rows=None):
+    if rows is not None:
+        print("a fold begins", flush=True)
+    return fit(task, series, rows)
+ClassTask.fit = slow
+from paralesn.cli import main
+main()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_ctrl_c_while_evaluating_leaves_what_was_there(tmp_path, rng):
+    rows = ["\t".join([str(k % 2), *map(str, rng.normal(size=300))]) for k in range(90)]
+    (tmp_path / "x.tsv").write_text("\n".join(rows))
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "predictions.csv").write_text("of an earlier run")
+    process = start("-c", EVALUATING, "classify", tmp_path / "x.tsv", "--out", out)
+    assert process.stdout.readline() == "a fold begins\n"
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert said == ""
+    assert os.listdir(out) == ["predictions.csv"]
+    assert (out / "predictions.csv").read_text() == "of an earlier run"
+
+
 def test_a_pipe_that_is_closed_ends_the_stream_quietly(forecaster):
     process = start("-m", "paralesn", "stream", forecaster)
     process.stdin.write("1\n")

@@ -268,16 +268,19 @@ def test_classify_and_predict(tones, kind):
     assert (table["predicted"] == table["label"]).all()
     assert table["case"].tolist()[0] == ("c0" if kind == "csv" else 1)
     done = call("predict", out / "model.safetensors", test)
-    assert done.stdout.splitlines()[:2] == ["case,predicted,label", f"{table['case'][0]},slow,slow"]
-    assert "Accuracy on 10 cases: 100.0%" in done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "case,predicted,label,probability_fast,probability_slow"
+    assert lines[1].startswith(f"{table['case'][0]},slow,slow,0.")
+    assert "On 10 cases: accuracy 100.0%, balanced accuracy 100.0%, mean F1 100.0%." in done.stderr
 
 
 def test_classify_without_labels_and_with_wrong_files(tones):
     test = tones / "unlabelled.csv"
     pd.read_csv(tones / "test.csv").drop(columns="label").to_csv(test, index=False)
     done = call("classify", tones / "train.csv", test, "--out", tones / "out")
-    assert "Accuracy" not in done.stdout
-    assert list(pd.read_csv(tones / "out/predictions.csv")) == ["case", "predicted"]
+    assert "Evaluation: 20 cases, 10-fold cross-validation" in done.stdout
+    names = ["case", "predicted", "probability_fast", "probability_slow"]
+    assert list(pd.read_csv(tones / "out/predictions.csv")) == names
     done = call("classify", test, test, "--out", tones / "out", code=3)
     assert "has no column 'label' (--label) to learn from" in done.stderr
     done = call(

@@ -68,3 +68,35 @@ def test_labels_in_the_type_of_the_classes():
 def test_missing_values_are_never_kept(write):
     with pytest.raises(TableError, match="`missing='interpolate'` fills"):
         read_cases(write("case,time,value\n1,1,1\n1,2,\n"), missing="keep")
+
+
+def test_how_a_long_table_was_read_is_told_and_kept(write):
+    text = "Wer;wann;Wert;Art;mehr\nA ;1;1,5; x ;0\nA;2;2,5;x;0\nB;1;3,5;ü & <b>;0\n"
+    columns = CaseColumns("Wer", "wann", ("Wert",), "Art")
+    found = read_cases(write(text), columns)
+    assert found.names == ["A", "B"]  # blanks at the ends make no case and no class
+    assert found.labels == ["x", "ü & <b>"]
+    assert [one.ravel().tolist() for one in found.series] == [[1.5, 2.5], [3.5]]
+    assert found.columns == columns
+    assert (found.reading.sep, found.reading.decimal) == (";", ",")
+    notes = "; ".join(found.notes)
+    assert "columns are separated by ';'" in notes
+    assert "column not used: 'mehr'" in notes
+    swapped = "Art;Wert;wann;Wer\nx;1,250;1;C\nx;2,250;2;C\n"
+    again = read_cases(write(swapped, "new.csv"), found.columns, reading=found.reading)
+    assert again.series.ravel().tolist() == [1.25, 2.25]
+
+
+def test_a_column_has_one_role(write):
+    with pytest.raises(TableError, match="'value' is given twice among `case`, `time`, `values`"):
+        read_cases(write("case,time,value\n1,1,1\n"), CaseColumns(label="value"))
+    with pytest.raises(TableError, match=r"has 2 columns named 'label'"):
+        read_cases(write("case,time,value,label,label\n1,1,1,a,a\n"))
+
+
+def test_filled_values_and_unknown_labels_are_told(write):
+    found = read_cases(
+        write("case,time,value\n1,1,1\n1,2,\n1,3,3\n2,1,5\n2,2,6\n"), missing="interpolate"
+    )
+    assert "1 value of 1 case missing: interpolated" in found.notes
+    assert "no column 'label' (`label`): labels are not known" in found.notes

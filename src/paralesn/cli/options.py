@@ -1,14 +1,14 @@
 """Options that several commands have, and how the library's parameters are spelled as options."""
 
+import os
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from paralesn.tables.cases import CaseColumns
     from paralesn.tables.cleaning import Cleaning
     from paralesn.tables.errors import TableError
     from paralesn.tables.reading import Reading
@@ -19,7 +19,7 @@ _SINGULAR = {"targets": "target", "values": "value"}  # given once for each
 _PARAMETERS = (
     "targets", "exog", "time", "time_format", "missing", "gaps", "duplicates", "sep", "decimal",
     "thousands", "by", "case", "values", "label", "horizon", "test", "season", "interval", "search",
-    "seed", "steps", "follow", "fresh", "calendar",
+    "seed", "steps", "follow", "fresh", "calendar", "class_weight", "regress", "folds", "repeats",
 )  # fmt: skip
 _MARKED = re.compile(rf"`({'|'.join(_PARAMETERS)})(?:=('[^']*'|[^`']*))?`")
 
@@ -38,12 +38,16 @@ def as_options(message: str) -> str:
     '2 values missing; --missing interpolate fills them'
     >>> as_options("20 rows are fewer than `horizon=24`; see `time_format`")
     '20 rows are fewer than --horizon 24; see --time-format'
+    >>> as_options("`regress=False` takes them as classes")
+    '--no-regress takes them as classes'
     """
 
     def spelled(match: re.Match[str]) -> str:
         parameter, value = match.groups()
-        if value is None:
+        if value is None or value == "True":
             return option_of(parameter)
+        if value == "False":
+            return option_of(parameter).replace("--", "--no-", 1)
         return f"{option_of(parameter)} {shlex.quote(value.strip(chr(39)))}"
 
     return _MARKED.sub(spelled, message)
@@ -146,8 +150,13 @@ _LONG = "of a long table"
 CaseFile = Annotated[
     Path, typer.Argument(help="Labelled series.", exists=True, dir_okay=False, show_default=False)
 ]
-Case = Annotated[str, typer.Option("--case", help=f"Column {_LONG} that tells series apart.")]
-CaseTime = Annotated[str, typer.Option("--time", help=f"Column {_LONG} with the time.")]
+Case = Annotated[
+    str | None,
+    typer.Option("--case", help=f"Column {_LONG} that tells series apart.", show_default="case"),
+]
+CaseTime = Annotated[
+    str | None, typer.Option("--time", help=f"Column {_LONG} with the time.", show_default="time")
+]
 Value = Annotated[
     list[str] | None,
     typer.Option(
@@ -157,7 +166,12 @@ Value = Annotated[
 CaseMissing = Annotated[
     str, typer.Option("--missing", help="Missing values: error or interpolate.")
 ]
-Label = Annotated[str, typer.Option("--label", help=f"Column {_LONG} with the class.")]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        "--label", help=f"Column {_LONG} with the class, or the number.", show_default="label"
+    ),
+]
 
 
 def case_missing(missing: str) -> None:
@@ -167,11 +181,38 @@ def case_missing(missing: str) -> None:
         raise typer.BadParameter(expected, param_hint="--missing")
 
 
-def case_columns(case: str, time: str, values: list[str] | None, label: str) -> "CaseColumns":
-    """Names of the columns of a long table."""
-    from paralesn.tables.cases import CaseColumns
+def case_columns(
+    case: str | None, time: str | None, values: list[str] | None, label: str | None
+) -> dict[str, Any]:
+    """Names of the columns of a long table, as far as they are given."""
+    given = {"case": case, "time": time, "values": tuple(values or ()), "label": label}
+    return {role: name for role, name in given.items() if name}
 
-    return CaseColumns(case, time, tuple(values or ["value"]), label)
+
+def class_weight(texts: list[str] | None) -> "dict[str, float] | str | None":
+    """Weights of classes from balanced, or from LABEL=WEIGHT once for each."""
+    if not texts:
+        return None
+    if [text.strip().lower() for text in texts] == ["balanced"]:
+        return "balanced"
+    weights: dict[str, float] = {}
+    for text in texts:
+        label, equals, number = text.rpartition("=")
+        try:
+            weight = float(number)
+        except ValueError:
+            weight = -1.0
+        if not equals or not label or not 0 <= weight < float("inf"):
+            expected = "balanced, or a label and its weight such as sick=5"
+            raise typer.BadParameter(
+                f"--class-weight is {text!r}, expected {expected}", param_hint="--class-weight"
+            )
+        if label in weights:
+            raise typer.BadParameter(
+                f"--class-weight gives {label!r} two weights", param_hint="--class-weight"
+            )
+        weights[label] = weight
+    return weights
 
 
 # -- values ----------------------------------------------------------------------------------------
@@ -213,6 +254,9 @@ def folder(out: Path, option: str = "--out") -> Path:
         raise typer.BadParameter(f"the folder {out.parent} does not exist", param_hint=option)
     if out.exists() and not out.is_dir():
         raise typer.BadParameter(f"{out} is not a folder", param_hint=option)
+    place = out if out.is_dir() else out.parent
+    if not os.access(place, os.W_OK | os.X_OK):  # said before hours of work, not after
+        raise typer.BadParameter(f"the folder {place} cannot be written to", param_hint=option)
     return out
 
 

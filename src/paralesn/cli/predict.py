@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from paralesn.workflows.predict import Predictions
 
 _FORECASTERS = ("ReservoirForecaster", "SmootherBank", "StateForecaster")
-_KINDS = (*_FORECASTERS, "ReservoirClassifier", "ReservoirRegressor")
+_OF_CASES = ("ReservoirClassifier", "ReservoirSeriesRegressor")
+_KINDS = (*_FORECASTERS, *_OF_CASES, "ReservoirRegressor")
 
 
 @app.command()
@@ -52,20 +53,22 @@ def predict(
     sep: options.Sep = None,
     decimal: options.Decimal = None,
     thousands: options.Thousands = None,
-    case: options.Case = "case",
+    case: options.Case = None,
     value: options.Value = None,
-    label: options.Label = "label",
+    label: options.Label = None,
     json: options.Json = False,
 ) -> None:
     """Predict from new data with a saved model.
 
     A forecaster reads the table as it did in training, goes on from the rows after those it has
-    seen, and forecasts the steps after the last. A classifier labels the series of a file, as
-    `classify` does. A regressor predicts every row of a table.
+    seen, and forecasts the steps after the last. A model of `classify` finds the columns it learnt
+    from and gives every series its class, with probabilities, or its number. A regressor predicts
+    every row of a table.
     """
     from dataclasses import replace
 
     from paralesn.workflows.predict import PredictionRequest, predict_file
+    from paralesn.workflows.trained_cases import load_case_training
     from paralesn.workflows.trained_file import load_training
 
     is_tidied = any((missing, gaps, duplicates))
@@ -73,12 +76,13 @@ def predict(
     reading = options.reading(sep, decimal, thousands)
     request = PredictionRequest(
         steps, follow, fresh, interval, replace(reading, time=time, time_format=time_format),
-        cleaning, options.case_columns(case, time or "time", value, label),
+        cleaning, options.case_columns(case, time, value, label),
     )  # fmt: skip
     with exit_on_error():
         with progress():
             fitted = load_model(model, *_KINDS)
-            predictions = predict_file(fitted, data, request, training=load_training(model))
+            training = load_training(model) or load_case_training(model)
+            predictions = predict_file(fitted, data, request, training=training)
         _print_notes(predictions)
         if json:
             print_json(_record(type(fitted).__name__, predictions))
@@ -89,8 +93,13 @@ def _print_notes(predictions: "Predictions") -> None:
     for note in predictions.notes:
         say(stderr(), f"Note: {options.as_options(note)}.")
     evaluation = predictions.evaluation
-    if evaluation is not None:
-        say(stderr(), f"Accuracy on {evaluation.cases} cases: {evaluation.accuracy:.1%}")
+    if evaluation is None:
+        return
+    from paralesn.workflows.classify_report import measures
+    from paralesn.workflows.yardsticks import MODEL
+
+    found = ", ".join(f"{name} {text}" for name, text in measures(evaluation, MODEL).items())
+    say(stderr(), f"On {evaluation.cases} cases: {found}.")
 
 
 def _write(predictions: "Predictions", out: Path | None, *, to_stdout: bool) -> None:
@@ -106,13 +115,13 @@ def _write(predictions: "Predictions", out: Path | None, *, to_stdout: bool) -> 
 
 def _record(kind: str, predictions: "Predictions") -> dict[str, Any]:
     """Predictions for scripts."""
-    from paralesn.workflows.classify import evaluation_record
+    from paralesn.workflows.case_record import evaluation_record
 
     columns = predictions.columns
     record: dict[str, Any] = {"model": kind}
-    if kind == "ReservoirClassifier":
+    if kind in _OF_CASES:
         record |= evaluation_record(len(columns["case"]), predictions.evaluation)
-    if kind in _FORECASTERS:
+    if kind in (*_FORECASTERS, *_OF_CASES):
         record["notes"] = [options.as_options(note) for note in predictions.notes]
     rows = zip(*columns.values(), strict=True)
     return record | {"predictions": [dict(zip(columns, row, strict=True)) for row in rows]}

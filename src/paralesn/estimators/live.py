@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from paralesn.estimators.feedback import Loop
 from paralesn.estimators.forecaster.estimator import Forecaster
 from paralesn.estimators.forecaster.fitted import FittedLoop
 from paralesn.estimators.forecaster.live_members import LiveMembers, Position
@@ -84,6 +85,8 @@ class Live:
         Where the model is; assign one that was saved to continue from it.
     width : int
         Values of a row.
+    may_miss : bool
+        Whether values of a row may be missing, NaN.
 
     Examples
     --------
@@ -100,6 +103,7 @@ class Live:
     def __init__(self, model: Any, fresh: bool = False) -> None:
         self._reader: LiveMembers | StateForecaster | ReservoirRegressor
         self.model = model
+        self.may_miss = False
         self.state = LiveState(None, np.zeros((0, 0)))
         if isinstance(model, Forecaster):
             if not isinstance(model.fitted_, FittedLoop):
@@ -120,7 +124,9 @@ class Live:
                 )
             if not fresh:
                 self.state = _end_of(model)
-        elif not fresh and all(h.ndim == 1 for h in model.state_.layers):  # of a single series
+            return
+        self.may_miss = model.fitted_.missing is not None
+        if not fresh and all(h.ndim == 1 for h in model.state_.layers):  # of a single series
             known = model.fitted_.missing
             last = np.zeros((0, 0)) if known is None else known.last.reshape(-1, self.width)
             self.state = replace(self.state, state=model.state_, newest=last)
@@ -134,7 +140,7 @@ class Live:
                 "one to the first values, or continue from the end of training"
             )
         members = LiveMembers(model.fitted_)
-        self._reader = members
+        self._reader, self.may_miss = members, True
         self.width = members.width
         self.state = replace(self.state, state=members.end())
 
@@ -159,8 +165,12 @@ class Live:
             x, last = missing.row(np.asarray(row, float), newest.ravel())
             newest = last.reshape(-1, self.width)
         x = x if reader.scaling_ is None else reader.scaling_.apply(x)
-        z, state = reader.reservoir_.step(x, before)
-        predicted = np.asarray(self._readout.predict(z[None])).reshape(1, -1)
+        if (feedback := reader.fitted_.feedback) is not None:
+            loop = Loop(reader.reservoir_, self._readout, feedback, reader.scaling_)
+            predicted, state = loop.read_row(x, before)
+        else:
+            z, state = reader.reservoir_.step(x, before)
+            predicted = np.asarray(self._readout.predict(z[None])).reshape(1, -1)
         self.state = replace(self.state, state=state, newest=newest, lines=lines)
         return predicted
 

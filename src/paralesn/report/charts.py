@@ -43,6 +43,7 @@ class Series:
     line: bool = True
     look: Look | None = None  # that of its name
     labels: Sequence[str] = field(default_factory=list)  # written beside points
+    marks: bool = True  # whether points have any
 
 
 def classes(look: Look) -> str:
@@ -140,7 +141,8 @@ def _series(curve: Series, spots: Sequence[Spot], across: Scale, up: Scale) -> s
     points = [(across(x), up(y)) for x, y in curve.points]
     path = " ".join(f"{x:.2f},{y:.2f}" for x, y in points)
     body = f'<polyline class="ln" points="{path}"/>' if curve.line and len(points) > 1 else ""
-    body += "".join(mark(*at, look, tip) for at, tip in zip(points, curve.tips, strict=True))
+    if curve.marks:
+        body += "".join(mark(*at, look, tip) for at, tip in zip(points, curve.tips, strict=True))
     for (x, y), text, spot in zip(points, curve.labels, spots, strict=False):
         if spot.is_far:
             end = "{:.1f} {:.1f}".format(*spot.leader_end)

@@ -43,6 +43,11 @@ def timeline(
     return Markup('<div class="roomy">{}</div><div class="tight">{}</div>').format(wide, narrow)
 
 
+def small_timeline(label: str, lines: Sequence[Line], height: float = 170) -> Markup:
+    """Lines over time in half the width of a page."""
+    return _timeline(label, lines, None, WIDTH, height)
+
+
 def _timeline(
     label: str, lines: Sequence[Line], marked: tuple[np.ndarray, str] | None, width: float,
     height: float,

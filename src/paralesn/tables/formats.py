@@ -17,10 +17,14 @@ SeriesArrays = np.ndarray | list[np.ndarray]
 
 
 class Cases(NamedTuple):
-    """Series (cases, time, features), a list of (time_i, features) if ragged, and raw labels."""
+    """Series (cases, time, features), a list of (time_i, features) if ragged, and raw labels.
+
+    `is_target` says that the file declares labels to be numbers, not classes.
+    """
 
     series: SeriesArrays
     labels: list[str]
+    is_target: bool = False
 
 
 def _lines(content: bytes, name: str) -> Iterator[tuple[int, str]]:
@@ -106,15 +110,16 @@ def parse_ts(content: bytes, name: str) -> Cases:
 
     Values are separated by commas; ``?`` and NaN are missing values. Whether series are of equal
     length is taken from the data, as some headers are wrong (Blink's is); labels and dimensions
-    must be as declared.
+    must be as declared. With ``@targetLabel true``, labels are numbers to predict.
     """
     lines = _lines(content, name)
     header = _header(lines, name)
     if header.get("timestamps", ["false"])[0].lower() == "true":
         raise ValueError(f"{name}: series with timestamps are not supported")
-    declared = header.get("classlabel", ["false"])
-    if not declared or declared[0].lower() != "true":
-        raise ValueError(f"{name}: expected @classLabel true, as classification needs labels")
+    declared = header.get("classlabel", ["false"]) or ["false"]
+    is_target = (header.get("targetlabel") or ["false"])[0].lower() == "true"
+    if declared[0].lower() != "true" and not is_target:
+        raise ValueError(f"{name}: expected @classLabel true or @targetLabel true, got neither")
     known = set(declared[1:])
     dimensions = int(header["dimensions"][0]) if header.get("dimensions") else None
     series, labels = [], []
@@ -134,7 +139,7 @@ def parse_ts(content: bytes, name: str) -> Cases:
             )
         series.append(np.stack(values, axis=1))
         labels.append(label)
-    return _as_cases(series, labels, name)
+    return _as_cases(series, labels, name)._replace(is_target=is_target)
 
 
 def labels_array(*files: list[str]) -> list[np.ndarray]:

@@ -1,6 +1,6 @@
 """Apply a saved model to new data: forecast after a table, label series, or predict rows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
@@ -12,16 +12,19 @@ from paralesn.estimators.classifier import ReservoirClassifier
 from paralesn.estimators.forecaster.estimator import Forecaster, ReservoirForecaster, SmootherBank
 from paralesn.estimators.live import reading
 from paralesn.estimators.regressor import ReservoirRegressor
+from paralesn.estimators.series_regressor import ReservoirSeriesRegressor
 from paralesn.estimators.state_forecaster.forecaster import StateForecaster
-from paralesn.tables.cases import CaseColumns, read_cases
 from paralesn.tables.cleaning import Cleaning
 from paralesn.tables.clock import format_times
 from paralesn.tables.observations import Observations, read_observations
 from paralesn.tables.reader import TableError, column_names
 from paralesn.tables.reading import Reading
-from paralesn.workflows.classify import Evaluation, evaluate, predict_labels, prediction_columns
+from paralesn.workflows.case_answers import classify_with, regress_with
+from paralesn.workflows.case_record import prediction_columns
 from paralesn.workflows.continuation import Continuation, continue_forecast, read_newer
 from paralesn.workflows.describe import learnt_columns
+from paralesn.workflows.evaluation import ClassEvaluation, NumberEvaluation
+from paralesn.workflows.trained_cases import CaseTraining, read_newer_cases
 from paralesn.workflows.trained_file import Training, training_of
 
 MODELS = (
@@ -29,6 +32,7 @@ MODELS = (
     SmootherBank,
     StateForecaster,
     ReservoirClassifier,
+    ReservoirSeriesRegressor,
     ReservoirRegressor,
 )
 
@@ -52,8 +56,9 @@ class PredictionRequest:
         How the file is written, where that is another way than in training.
     cleaning : Cleaning, optional
         What to do about missing values, skipped times and repeated times. Default: as in training.
-    columns : CaseColumns
-        Columns of a long table, for a classifier.
+    columns : mapping of str to str or tuple of str
+        For models of whole series, columns of a long table (case, time, values, label) that have
+        another name than in training.
     """
 
     steps: int | None = None
@@ -62,19 +67,19 @@ class PredictionRequest:
     interval: float = 0.9
     reading: Reading | None = None
     cleaning: Cleaning | None = None
-    columns: CaseColumns = field(default_factory=CaseColumns)
+    columns: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Predictions:
     """Predictions as columns by name, what to know about them, and how good they are.
 
-    `evaluation` is that of a classifier on cases with labels, else None.
+    `evaluation` is that of a model of whole series on cases with labels, else None.
     """
 
     columns: dict[str, list[Any]]
     notes: tuple[str, ...] = ()
-    evaluation: Evaluation | None = None
+    evaluation: ClassEvaluation | NumberEvaluation | None = None
 
 
 def predict_file(
@@ -82,24 +87,24 @@ def predict_file(
     path: Path,
     request: PredictionRequest | None = None,
     *,
-    training: Training | None = None,
+    training: Training | CaseTraining | None = None,
 ) -> Predictions:
     """Predict from a file with a fitted model.
 
     A forecaster reads on from the rows it has not seen, and forecasts the steps after them. A
-    classifier takes the files that `classify_files` takes. A regressor predicts every row from the
-    columns it learnt from.
+    classifier or a regressor of series takes the files that `classify_files` takes. A regressor
+    predicts every row from the columns it learnt from.
 
     Parameters
     ----------
-    model : ReservoirForecaster, SmootherBank, StateForecaster, ReservoirClassifier or \
-        ReservoirRegressor
+    model : ReservoirForecaster, SmootherBank, StateForecaster, ReservoirClassifier, \
+        ReservoirSeriesRegressor or ReservoirRegressor
         A `StateForecaster` that follows is updated.
     path : Path
     request : PredictionRequest, optional
-    training : Training, optional
-        What a forecaster remembers of the file it learnt from. Default: what the model itself knows
-        of it.
+    training : Training or CaseTraining, optional
+        What a model remembers of the file it learnt from. Default: what the model itself knows of
+        it.
 
     Examples
     --------
@@ -119,11 +124,13 @@ def predict_file(
     """
     request = request or PredictionRequest()
     if isinstance(model, Forecaster):
-        return _continue(model, path, request, training or training_of(model))
+        known = training if isinstance(training, Training) else training_of(model)
+        return _continue(model, path, request, known)
     if isinstance(model, StateForecaster):
         return _forecast(model, path, request)
-    if isinstance(model, ReservoirClassifier):
-        return _classify(model, path, request)
+    if isinstance(model, (ReservoirClassifier, ReservoirSeriesRegressor)):
+        of_cases = training if isinstance(training, CaseTraining) else None
+        return _answer_cases(model, path, request, of_cases)
     if isinstance(model, ReservoirRegressor):
         return _regress(model, path, request)
     expected = ", ".join(kind.__name__ for kind in MODELS)
@@ -145,12 +152,19 @@ def _continue(
     return Predictions(columns, tuple(notes))
 
 
-def _classify(model: ReservoirClassifier, path: Path, request: PredictionRequest) -> Predictions:
-    """Label the series of a file."""
-    missing = "error" if request.cleaning is None else request.cleaning.missing
-    cases = read_cases(path, request.columns, missing)
-    labels = predict_labels(model, cases)
-    return Predictions(prediction_columns(cases, labels), evaluation=evaluate(model, cases, labels))
+def _answer_cases(
+    model: ReservoirClassifier | ReservoirSeriesRegressor,
+    path: Path,
+    request: PredictionRequest,
+    training: CaseTraining | None,
+) -> Predictions:
+    """A class or a number for every series of a file."""
+    missing = None if request.cleaning is None else request.cleaning.missing
+    missing = None if missing == "keep" else missing  # which is for forecasts
+    cases = read_newer_cases(path, training, request.columns, missing, request.reading)
+    result = classify_with(model, cases) if isinstance(model, ReservoirClassifier) else \
+        regress_with(model, cases)  # fmt: skip
+    return Predictions(prediction_columns(result) or {}, cases.notes, result.evaluation)
 
 
 def _regress(model: ReservoirRegressor, path: Path, request: PredictionRequest) -> Predictions:

@@ -1,21 +1,30 @@
 """Tune a forecaster: try settings while the budget lasts, judged by forecasts inside the data."""
 
 import hashlib
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 
 from paralesn import checks
 from paralesn.estimators.forecaster.estimator import Forecaster
+from paralesn.estimators.forecaster.forms import Data, Given
 from paralesn.estimators.forecaster.panel import LongNames
 from paralesn.estimators.forecaster.parts import Material, read_material
 from paralesn.estimators.forecaster.seasons import check_season
 from paralesn.files import require
 from paralesn.workflows.budget import Limit, check_budget
-from paralesn.workflows.candidates import Settings, make_candidate, search_space
+from paralesn.workflows.candidates import (
+    Settings,
+    make_candidate,
+    named_space,
+    search_space,
+    with_values,
+)
 from paralesn.workflows.progress import Progress, silent
 from paralesn.workflows.rolling_origin import (
     at_horizon,
@@ -26,13 +35,16 @@ from paralesn.workflows.rolling_origin import (
 )
 from paralesn.workflows.trials import Trial, TrialFile, importance_of, proposals
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 LONGEST = 100_000  # newest steps of a series that settings are tried on
 _REPEATS = 30  # trials in a row that were tried before, after which nothing is new
 _FAILURES = (ValueError, ArithmeticError, np.linalg.LinAlgError, MemoryError)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tuned:
+class Tuned(Generic[Given]):
     """The outcome of a search; see `tune`.
 
     Attributes
@@ -50,7 +62,7 @@ class Tuned:
         Whether Ctrl-C ended the search.
     """
 
-    model: Any
+    model: Forecaster[Given]
     settings: Settings
     trials: list[Trial]
     horizon: int
@@ -72,7 +84,7 @@ class Tuned:
         """What mattered: for every setting, the share of differences in rank that it explains."""
         return importance_of(self.trials)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "pd.DataFrame":
         """Trials as a pandas frame, a column for each setting."""
         pd = require("pandas", "tables", purpose="a frame of trials")
         names = list(dict.fromkeys(name for trial in self.trials for name in trial.settings))
@@ -101,22 +113,23 @@ class Tuned:
 
 
 def tune(
-    model: Any,
-    y: Any,
+    model: Forecaster,
+    y: Data,
     X: Any = None,
     *,
-    budget: Any = "60s",
+    budget: str | int | float = "60s",
+    space: Any = None,
     horizon: int | None = None,
-    origins: Any = 20,
+    origins: int | Sequence[int] = 20,
     seed: int = 0,
-    storage: Any = None,
+    storage: str | os.PathLike | None = None,
     past: Any = None,
     static: Any = None,
     id: str = "unique_id",
     time: str = "ds",
     target: str = "y",
     progress: Progress = silent,
-) -> Tuned:
+) -> Tuned[Data]:
     """Try settings of a forecaster while the budget lasts, and fit the best to all data.
 
     What is tried: seasons, inputs from the calendar, penalties of the readout, and other members in
@@ -140,6 +153,9 @@ def tune(
         Time such as ``"60s"``, ``"5min"`` or ``"1h"``, a number of seconds (float), or a number of
         trials (int), which makes the outcome reproducible. It is for this call, and without the
         final fit.
+    space : dict of str to sequence, optional
+        Values to try for parameters of the model, by name, instead of what is tried otherwise:
+        ``{"reservoir__units": [64, 128], "season": [7, 365]}``.
     horizon : int, optional
         Steps to forecast. Default: the model's.
     origins : int or sequence of int
@@ -176,9 +192,12 @@ def tune(
     material = _newest(material)
     steps = check_horizon(model, horizon, material)
     base = at_horizon(model, steps)
-    judge = _Judge(base, material, steps, origins, seed)
-    about = {"data": _fingerprint(material), "model": repr(sorted(base.get_params().items())),
+    judge = _Judge(base, material, steps, origins, seed, space)
+    parameters = repr(sorted(base.get_params(deep=False).items()))
+    about = {"data": _fingerprint(material), "model": parameters,
              "horizon": steps, "origins": judge.origins[:, 0].tolist(), "seed": seed}  # fmt: skip
+    if space is not None:
+        about["space"] = {name: repr(choice) for name, choice in judge.space.settings.items()}
     file = TrialFile(storage, about)
     trials = file.read()
     file.start(trials)
@@ -196,7 +215,13 @@ class _Judge:
     """Errors of settings, all from the same origins and in the same unit."""
 
     def __init__(
-        self, model: Forecaster, material: Material, horizon: int, origins: Any, seed: int
+        self,
+        model: Forecaster,
+        material: Material,
+        horizon: int,
+        origins: Any,
+        seed: int,
+        space: Any = None,
     ) -> None:
         self._model, self._material, self._horizon, self._seed = model, material, horizon, seed
         self.origins = check_origins(origins, horizon, material)
@@ -204,10 +229,12 @@ class _Judge:
         before = material.part(np.zeros_like(self.origins[0]), self.origins[0])
         season = check_season(getattr(model, "season", "auto"))
         _, self._scale = seasonal_units(before.panel, season)
-        self.space = search_space(model, before)
+        self.space = search_space(model, before) if space is None else named_space(model, space)
 
     def candidate(self, settings: Settings) -> Forecaster:
         """The forecaster of settings, not fitted."""
+        if self.space.values:
+            return with_values(self._model, settings, self.space)
         return make_candidate(self._model, settings, self._horizon, self._seed)
 
     def error(self, settings: Settings) -> float:
