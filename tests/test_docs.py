@@ -29,7 +29,7 @@ NEEDS = {
     "README": "torch",
     "start": "pandas matplotlib",
     "from-reservoirpy": "reservoirpy",
-    "pytorch": "torch",
+    "pytorch": "torch onnx onnxscript onnxruntime",
     "gpu": "torch",
 }
 
@@ -237,7 +237,7 @@ def test_metrics_operators_and_adapters_are_in_the_reference():
         "ParalESNRegressor",
     }
     assert names["paralesn.sktime"] == {"ParalESNForecaster"}
-    assert names["paralesn.torch"] == {"ParalESNBlock"}
+    assert names["paralesn.torch"] == {"OnnxFile", "ParalESNBlock", "export_onnx", "to_module"}
 
 
 # -- commands ------------------------------------------------------------------------------------

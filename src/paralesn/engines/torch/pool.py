@@ -9,7 +9,7 @@ from paralesn.engines.torch.packed_layers import Layer
 from paralesn.runtime.pytorch import torch
 
 
-class _Segment:
+class Segment:
     """Statistics so far of a segment's states, (B, columns)."""
 
     def __init__(self, z: torch.Tensor) -> None:
@@ -65,14 +65,14 @@ def pool(
     for first in range(0, group.x.shape[0], size):
         cut = slice(first, first + size)
         h = tuple(of_layer[cut] for of_layer in state)
-        segment: dict[int, _Segment] = {}
+        segment: dict[int, Segment] = {}
         for t0 in range(0, steps, block):
             z, states = advance(layers, group.x[cut, t0 : t0 + block], h, concat, mixing)
             h = ends(states, h, None, t0)
             for s, (begin, end) in enumerate(itertools.pairwise(cuts)):
                 here = z[:, max(begin - t0, 0) : max(end - t0, 0)]
                 if here.shape[1]:
-                    segment.setdefault(s, _Segment(here)).digest(here, pools)
+                    segment.setdefault(s, Segment(here)).digest(here, pools)
         pooled = [segment[s].statistic(name) for s in range(segments) for name in pools]
         rows.append(torch.cat(pooled, -1))
     return rows[0] if len(rows) == 1 else torch.cat(rows)

@@ -1,23 +1,24 @@
-"""ParalESN inside ordinary PyTorch models: needs the extra ``torch``."""
+"""A ParalESN as a module of PyTorch, fixed or trained."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
 
 from paralesn import checks
 from paralesn.engines.base import n_columns
-from paralesn.engines.torch import advance
+from paralesn.engines.torch import advance, matrix_scan
+from paralesn.engines.torch.matrix_scan import PlaneLayer, Spectrum
 from paralesn.engines.torch.packed_layers import Diagonal
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.reservoirs.paralesn import ParalESN
 from paralesn.runtime.pytorch import torch
 
-__all__ = ["ParalESNBlock"]
-
 TRAINABLE = ("eigenvalues", "inputs", "mixing")
 _HALVES = (torch.float16, torch.bfloat16)
 _SMALLEST = 1e-30  # radius; a decay of infinity would have no derivative
+_FASTEST = 1e30  # decay of a step
 
 
 class ParalESNBlock(torch.nn.Module):
@@ -47,8 +48,10 @@ class ParalESNBlock(torch.nn.Module):
 
     Notes
     -----
-    Inputs of half precision are run in float32, and the states rounded to the inputs' precision.
-    ``torch.export`` fixes the number of time steps; the batch may be dynamic.
+    Inputs of half precision are run in float32, and the states rounded to the inputs' precision;
+    autocast does not reach inside. ``torch.compile``, ``torch.export`` and ``torch.func`` see plain
+    operations on real numbers that are the same for every length and batch, so both may be dynamic;
+    elsewhere a faster scan is used, which ``torch.jit`` cannot follow. `export_onnx` writes files.
 
     Examples
     --------
@@ -107,6 +110,11 @@ class ParalESNBlock(torch.nn.Module):
         return_state : bool
             Return the state to continue from as well.
         """
+        if torch.jit.is_tracing():  # type: ignore[attr-defined]
+            raise NotImplementedError(
+                "torch.jit.trace would hold for one length only; use torch.export.export, or "
+                "paralesn.torch.export_onnx for ONNX"
+            )
         if x.ndim not in (2, 3) or x.shape[-1] != self.features or not x.shape[-2]:
             raise ValueError(
                 f"x must be (batch, time, {self.features}) or (time, {self.features}), got "
@@ -116,7 +124,7 @@ class ParalESNBlock(torch.nn.Module):
         if x.dtype not in (dtype, *_HALVES):
             raise TypeError(f"x must be {dtype} as the block, or of half precision, got {x.dtype}")
         batch = x if x.ndim == 3 else x.unsqueeze(0)
-        with torch.autocast(device_type=x.device.type, enabled=False):
+        with _without_autocast(x.device.type):
             z, after = self._run(batch.to(dtype), state)
         z = z.to(x.dtype)
         if x.ndim == 2:
@@ -126,10 +134,16 @@ class ParalESNBlock(torch.nn.Module):
     def _run(
         self, x: torch.Tensor, state: Sequence[torch.Tensor] | None
     ) -> tuple[torch.Tensor, advance.State]:
+        given = None if state is None else self._checked(state, x.shape[0])
+        if torch.compiler.is_compiling() or _is_transformed(x, *(given or ()), *self.parameters()):
+            pairs = None if given is None else [_as_pairs(h) for h in given]
+            z, ends = self.run_pairs(x, pairs)
+            layers_of = zip(ends, self._each(), strict=True)
+            return z, tuple(_from_pairs(h, layer.is_complex) for h, layer in layers_of)
         layers = [layer() for layer in self._each()]
-        before = self._starts(layers, x.shape[0], state)
+        before = _zeros(layers, x.shape[0]) if given is None else given
         whole = advance.wants_gradients(x, *before, *self.parameters())
-        if whole or torch.compiler.is_compiling():
+        if whole:
             z, states = advance.advance(layers, x, before, self.concat, self.mixing)
             return z, advance.ends(states, before, None, 0)
         with torch.no_grad():
@@ -137,28 +151,59 @@ class ParalESNBlock(torch.nn.Module):
             group = advance.Group(x, None, np.arange(x.shape[0]))
             return z, advance.run(layers, group, before, self.concat, self.mixing, z)
 
+    def run_pairs(
+        self, x: torch.Tensor, state: Sequence[torch.Tensor] | None = None
+    ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...]]:
+        """States and the state to continue from, without complex numbers, for any length at once.
+
+        Parameters
+        ----------
+        x : (batch, time, features)
+        state : sequence of tensors, optional
+            One per layer, (batch, units, 2) with real and imaginary parts, or (batch, units) where
+            the reservoir is real. Default: zero.
+
+        Returns
+        -------
+        states : (batch, time, outputs)
+        state : tuple of tensors, as the argument
+        """
+        layers = [layer.in_planes() for layer in self._each()]
+        if state is None:
+            state = tuple(
+                x.new_zeros((x.shape[0], *shape), dtype=layers[0].taps.dtype)
+                for shape in self.state_shapes
+            )
+        return matrix_scan.advance(layers, x, state, self.concat, self.mixing)
+
+    @property
+    def state_shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Shape of one series' state in each layer, as `run_pairs` takes it."""
+        return tuple(
+            (layer.log_decay.shape[0], 2) if layer.is_complex else (layer.log_decay.shape[0],)
+            for layer in self._each()
+        )
+
+    def __prepare_scriptable__(self) -> Any:  # asked for by torch.jit.script
+        """Refuse what cannot be scripted."""
+        raise NotImplementedError(
+            "torch.jit.script cannot compile a ParalESNBlock; use torch.compile or torch.export"
+        )
+
     def _each(self) -> "list[_Layer]":
         return list(self.layers)  # type: ignore[arg-type]
 
-    def _starts(
-        self, layers: list[Diagonal], count: int, state: Sequence[torch.Tensor] | None
-    ) -> advance.State:
-        if state is None:
-            return tuple(
-                torch.zeros(
-                    (count, layer.units),
-                    dtype=layer.eigenvalues.dtype,
-                    device=layer.eigenvalues.device,
-                )
-                for layer in layers
-            )
+    def _checked(self, state: Sequence[torch.Tensor], count: int) -> advance.State:
+        """States of so many series, (count, units) each."""
+        layers = self._each()
         if len(state) != len(layers):
             raise ValueError(f"state must hold {len(layers)} tensors, got {len(state)}")
         batched = [h.unsqueeze(0) if h.ndim == 1 else h for h in state]
         for depth, (h, layer) in enumerate(zip(batched, layers, strict=True), 1):
-            if h.shape != (count, layer.units):
+            units = layer.log_decay.shape[0]
+            if h.shape != (count, units):
                 raise ValueError(
-                    f"state of layer {depth} must be ({count}, {layer.units}), got {tuple(h.shape)}"
+                    f"state of layer {depth} must be ({count}, {units}), got {tuple(h.shape)}"
                 )
         return tuple(batched)
 
@@ -187,6 +232,37 @@ class ParalESNBlock(torch.nn.Module):
             [layer.drawn() for layer in self._each()], concat=self.concat, mixing=self.mixing,
             dtype=dtype, engine=engine, device=device, n_jobs=n_jobs,
         )  # fmt: skip
+
+
+def _without_autocast(device: str) -> Any:
+    """A context without automatic casting, entered only where there is some."""
+    if torch.is_autocast_enabled(device):
+        return torch.autocast(device_type=device, enabled=False)
+    return nullcontext()
+
+
+def _is_transformed(*tensors: torch.Tensor) -> bool:
+    """Whether ``torch.func`` looks on, whose transforms bear no writing in place."""
+    asked = getattr(torch._C._functorch, "is_functorch_wrapped_tensor", None)
+    return asked is not None and any(map(asked, tensors))
+
+
+def _as_pairs(h: torch.Tensor) -> torch.Tensor:
+    return torch.view_as_real(h) if h.is_complex() else h
+
+
+def _from_pairs(pairs: torch.Tensor, is_complex: bool) -> torch.Tensor:
+    return torch.view_as_complex(pairs.contiguous()) if is_complex else pairs
+
+
+def _zeros(layers: Sequence[Diagonal], count: int) -> advance.State:
+    """States of series that begin."""
+    return tuple(
+        torch.zeros(
+            (count, layer.units), dtype=layer.eigenvalues.dtype, device=layer.eigenvalues.device
+        )
+        for layer in layers
+    )
 
 
 def _names(trainable: bool | Sequence[str]) -> tuple[str, ...]:
@@ -248,7 +324,7 @@ class _Layer(torch.nn.Module):
         owners = dict(zip(values, ("eigenvalues",) * 2 + ("inputs",) * 2 + ("mixing",) * 2,
                           strict=True))  # fmt: skip
         for name, value in values.items():
-            tensor = torch.tensor(np.array(value), dtype=dtype, device=device)
+            tensor = torch.tensor(np.array(value, order="C"), dtype=dtype, device=device)
             is_sign = name == "turn" and not layer.is_complex
             if owners[name] in trainable and not is_sign:
                 self.register_parameter(name, torch.nn.Parameter(tensor))
@@ -280,6 +356,17 @@ class _Layer(torch.nn.Module):
             mix_bias=self.mix_bias,
             left=(self.taps.shape[1] - 1) // 2,
         )
+
+    def in_planes(self) -> PlaneLayer:
+        """The layer for a graph of open length."""
+        # A decay of infinity times a lag of zero would be no number.
+        decay = torch.exp(self.log_decay).clamp(max=_FASTEST) + _margin(self.log_decay.dtype)
+        # A real eigenvalue below zero turns by half.
+        turns = (
+            self.turn / matrix_scan.full_turn(self.turn) if self.is_complex else (1 - self.turn) / 4
+        )
+        spectrum = Spectrum(-decay, turns - torch.floor(turns), self.is_complex)
+        return PlaneLayer(spectrum, self.w_in, self.bias, self.ring, self.taps, self.mix_bias)
 
     def drawn(self) -> DiagonalLayer:
         """The layer as arrays, tau being part of the weights."""
