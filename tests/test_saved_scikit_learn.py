@@ -112,7 +112,8 @@ def answers(model, rows=X):
 def assert_same(model, again, rows=X):
     assert type(again) is type(model)
     before, after = answers(model, rows), answers(again, rows)
-    assert before.keys() == after.keys() and before
+    assert before.keys() == after.keys()
+    assert before
     for name, values in before.items():
         np.testing.assert_array_equal(np.asarray(after[name]), np.asarray(values), strict=True)
 
@@ -241,9 +242,9 @@ def test_what_needs_a_pickle_is_refused_with_a_way_out(tmp_path):
     ):
         with pytest.raises(TypeError, match=message):
             pe.save(linear_model.RidgeCV(**parameters), tmp_path / "model")
-    with pytest.raises(TypeError, match="memory of .*Pipeline must be None, got '/tmp/cache'"):
+    with pytest.raises(TypeError, match=r"memory of .*Pipeline must be None, got '/tmp/cache'"):
         pe.save(make_pipeline(linear_model.Ridge(), memory="/tmp/cache"), tmp_path / "model")
-    with pytest.raises(TypeError, match="coef_ of sklearn.linear_model.SGDClassifier is a csr"):
+    with pytest.raises(TypeError, match=r"coef_ of sklearn\.linear_model\.SGDClassifier is a csr"):
         pe.save(linear_model.SGDClassifier().fit(X, WORDS).sparsify(), tmp_path / "model")
 
     class Mine(linear_model.Ridge):

@@ -7,6 +7,7 @@ import numpy as np
 
 from paralesn.persistence import scikit_learn
 from paralesn.persistence.registry import entry_named, entry_of
+from paralesn.persistence.scikit_learn_table import KNOWN
 
 _NUMBERS = (
     "float64",
@@ -71,7 +72,7 @@ def decode(node: Any, arrays: Mapping[str, np.ndarray]) -> Any:
     if not isinstance(node, dict):
         return node
     if "object" in node:
-        known = node["object"] in scikit_learn.KNOWN
+        known = node["object"] in KNOWN
         entry = (scikit_learn.entry_named if known else entry_named)(node["object"])
         return entry.rebuild({k: decode(v, arrays) for k, v in node["content"].items()})
     ((kind, content),) = node.items()
