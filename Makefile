@@ -7,6 +7,7 @@
 #   make test       all tests and doctests
 #   make check      what a change must pass, and what CI runs: lint, types, imports, all tests
 #   make bench      the speed claims, each beside its rivals
+#   make interop    dozens of cases of use with other libraries, and what comes of each
 #   make docs       the site, with its examples run
 #   make clean      removes whatever the above made
 PYTHON ?= python3
@@ -15,7 +16,7 @@ WORKERS ?= auto
 PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 PYTEST = .venv/bin/pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal
 .DELETE_ON_ERROR:
-.PHONY: demo reproduce quick test check bench docs clean
+.PHONY: demo reproduce quick test check bench interop docs clean
 
 demo: .venv/installed
 	.venv/bin/paralesn demo
@@ -40,6 +41,9 @@ check: .venv/browser
 bench: .venv/bench
 	PARALESN_FIGURES=docs/benchmarks .venv/bin/python -m benchmarks --save docs/benchmarks
 
+interop: .venv/interop
+	.venv/bin/python -m benchmarks.interoperability
+
 # Examples of the gallery run while the site is built, those of other pages by the tests.
 docs: .venv/docs
 	rm -rf docs/api/generated  # pages of names that are gone would be errors
@@ -62,6 +66,10 @@ docs: .venv/docs
 
 .venv/bench: .venv/installed
 	$(PIP) -e ".[all,dev,bench]"
+	@touch $@
+
+.venv/interop: .venv/installed
+	$(PIP) -e ".[all,dev,interop]"
 	@touch $@
 
 .venv/docs: .venv/installed

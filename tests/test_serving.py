@@ -195,7 +195,7 @@ def test_a_killed_service_resumes_bit_for_bit(trained, tmp_path):
             if start:
                 told[start] = seen.json()["prediction"][0]
             if stop:
-                threading.Timer(stop, os.kill, (server.pid, signal.SIGKILL)).start()
+                threading.Timer(stop, server.kill).start()
             try:
                 for row in np.tile(ROWS, (30, 1))[start:1800].tolist():
                     answer = http.post("/clients/a/rows", json=row).raise_for_status().json()
