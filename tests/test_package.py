@@ -1,4 +1,4 @@
-"""The package as a user meets it: import, command line, wheel."""
+"""The package as a user meets it: command line, wheel."""
 
 import os
 import subprocess
@@ -19,37 +19,6 @@ def run(*command, cwd=None, **environment):
     return subprocess.run(
         command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, check=False
     )
-
-
-HEAVY = [
-    "torch",
-    "dask",
-    "optuna",
-    "matplotlib",
-    "pandas",
-    "pyarrow",
-    "aeon",
-    "sktime",
-    "numba",
-    "typer",
-    "rich",
-    "jinja2",
-    "pooch",
-]
-
-
-def test_import_is_light():
-    """scikit-learn loads pandas and rich where they are installed; here they seem not to be."""
-    code = (
-        "import sys; sys.modules.update(pandas=None, rich=None); import paralesn;"
-        f"print([name for name in {HEAVY} if sys.modules.get(name)])"
-    )
-    done = run(sys.executable, "-c", code)
-    assert done.stdout.strip() == "[]", done.stderr
-
-
-def test_public_names_exist():
-    assert all(hasattr(pe, name) for name in pe.__all__)
 
 
 def test_the_documented_longest_kernel_is_the_engines():

@@ -1,60 +1,58 @@
 """Forecast, classify and model time series with parallel echo state networks."""
 
-from importlib.metadata import version
+# Public names and the modules that define them, which are imported when a name is first used
+# (PEP 562): `import paralesn` and `paralesn --help` wait for nothing. Editors and type checkers
+# read __init__.pyi, so that a new name is a line here and a line there.
+_HOMES = {
+    "Backtest": "workflows.backtest_result",
+    "DiagonalLayer": "layers.diagonal",
+    "DualRidge": "readouts.dual_ridge",
+    "ESN": "reservoirs.esn",
+    "FilterBank": "features.filter_bank",
+    "Forecast": "estimators.forecaster.spread",
+    "MLP": "readouts.mlp",
+    "ParalESN": "reservoirs.paralesn",
+    "PooledStates": "features.pooled_states",
+    "RecurrentLayer": "layers.recurrent",
+    "ResESN": "reservoirs.esn",
+    "ReservoirClassifier": "estimators.classifier",
+    "ReservoirForecaster": "estimators.forecaster.estimator",
+    "ReservoirRegressor": "estimators.regressor",
+    "Ridge": "readouts.ridge",
+    "SCR": "reservoirs.structured",
+    "SmootherBank": "estimators.forecaster.estimator",
+    "SmootherLayer": "layers.smoothers",
+    "State": "layers.state",
+    "StructuredRC": "reservoirs.structured",
+    "Tuned": "workflows.tuning",
+    "backtest": "workflows.rolling_origin",
+    "load": "persistence.model_file",
+    "register": "persistence.registry",
+    "save": "persistence.model_file",
+    "tune": "workflows.tuning",
+}
+_MODULES = {"datasets": "datasets", "operators": "layers.operators", "theory": "theory"}
 
-from paralesn import theory
-from paralesn.estimators.classifier import ReservoirClassifier
-from paralesn.estimators.forecaster.estimator import ReservoirForecaster, SmootherBank
-from paralesn.estimators.forecaster.spread import Forecast
-from paralesn.estimators.regressor import ReservoirRegressor
-from paralesn.features.filter_bank import FilterBank
-from paralesn.features.pooled_states import PooledStates
-from paralesn.layers import operators
-from paralesn.layers.diagonal import DiagonalLayer
-from paralesn.layers.recurrent import RecurrentLayer
-from paralesn.layers.smoothers import SmootherLayer
-from paralesn.layers.state import State
-from paralesn.persistence import load, register, save
-from paralesn.readouts.dual_ridge import DualRidge
-from paralesn.readouts.mlp import MLP
-from paralesn.readouts.ridge import Ridge
-from paralesn.reservoirs.esn import ESN, ResESN
-from paralesn.reservoirs.paralesn import ParalESN
-from paralesn.reservoirs.structured import SCR, StructuredRC
-from paralesn.workflows.backtest_result import Backtest
-from paralesn.workflows.rolling_origin import backtest
-from paralesn.workflows.tuning import Tuned, tune
+__all__ = sorted([*_HOMES, *_MODULES, "__version__"])
 
-__version__ = version("paralesn")
 
-__all__ = [
-    "Backtest",
-    "DiagonalLayer",
-    "DualRidge",
-    "ESN",
-    "FilterBank",
-    "Forecast",
-    "MLP",
-    "ParalESN",
-    "PooledStates",
-    "RecurrentLayer",
-    "ResESN",
-    "ReservoirClassifier",
-    "ReservoirForecaster",
-    "SmootherBank",
-    "SmootherLayer",
-    "ReservoirRegressor",
-    "Ridge",
-    "SCR",
-    "State",
-    "StructuredRC",
-    "Tuned",
-    "__version__",
-    "backtest",
-    "load",
-    "operators",
-    "register",
-    "save",
-    "theory",
-    "tune",
-]
+def __getattr__(name: str) -> object:
+    """Import what `name` stands for, and keep it: it is asked for once."""
+    from importlib import import_module
+
+    if name in _HOMES:
+        value = getattr(import_module(f"paralesn.{_HOMES[name]}"), name)
+    elif name in _MODULES:
+        value = import_module(f"paralesn.{_MODULES[name]}")
+    elif name == "__version__":
+        from importlib.metadata import version
+
+        value = version("paralesn")
+    else:
+        raise AttributeError(f"module 'paralesn' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

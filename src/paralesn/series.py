@@ -6,6 +6,7 @@ plain numbers or lists is an array. Nothing else is guessed.
 """
 
 from collections.abc import Callable, Iterator
+from datetime import date
 from itertools import pairwise
 from math import isfinite
 from typing import Any, NamedTuple
@@ -98,14 +99,55 @@ def numeric(X: Any, name: str = "X") -> np.ndarray:
                 array = X.to_numpy(dtype=float, na_value=np.nan)
     except ValueError as error:  # lists of different lengths
         raise ValueError(
-            f"{name} must be an array of numbers or a list of arrays, one per series, "
-            f"got a {type(X).__name__} that is neither: {error}"
+            f"{name} must be an array of numbers or a list of arrays, one per series, got "
+            + _about_lists(X, name, str(error))
         ) from None
     if array.dtype.kind == "c":
         raise ValueError(f"{name} must be real. Complex data not supported, got {array.dtype}")
+    if array.dtype == object and array.ndim:
+        return _numbers(array, name)
     if array.dtype.kind not in "biuf":
-        raise ValueError(f"{name} must hold real numbers, got dtype {array.dtype}")
+        text = f", such as {array.ravel()[0]!s:.40}" if array.dtype.kind in "US" else ""
+        what = f"dtype {array.dtype}{text}" if array.ndim else f"dtype object: {type(X).__name__}"
+        raise ValueError(f"{name} must hold real numbers, got {what}")
     return array
+
+
+def _about_lists(X: Any, name: str, otherwise: str) -> str:
+    """What is wrong with lists that are no array, and the cure."""
+    if isinstance(X, (list, tuple)) and all(isinstance(x, (list, tuple)) for x in X):
+        lengths = sorted({len(x) for x in X})
+        if len(lengths) > 1:
+            return (
+                f"lists of {lengths[0]} to {lengths[-1]} items. If each is a series, make them "
+                f"arrays: [numpy.asarray(x) for x in {name}]"
+            )
+    return f"a {type(X).__name__} that is neither: {otherwise}"
+
+
+def _numbers(array: np.ndarray, name: str) -> np.ndarray:
+    """Objects as numbers: None and pandas' NA are missing ones, text is not read as numbers."""
+    values = array.ravel().tolist()
+    text = next((value for value in values if isinstance(value, (str, bytes))), None)
+    if text is not None:
+        raise ValueError(f"{name} must hold real numbers, got dtype object, such as {text!r}")
+    kind = type(values[0]).__name__ if values else ""
+    if hasattr(values[0] if values else None, "shape"):
+        raise TypeError(
+            f"{name} must hold real numbers, got objects that are a {kind} each; several series "
+            "are a list of arrays"
+        )
+    if any(isinstance(value, date) for value in values):
+        raise TypeError(
+            f"{name} must hold real numbers, got dates; leave them out, or make numbers of them, "
+            "such as the hour"
+        )
+    missing = ("NoneType", "NAType", "NaTType")
+    try:
+        numbers = [np.nan if type(v).__name__ in missing else float(v) for v in values]
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must hold real numbers: {error}") from None
+    return np.array(numbers).reshape(array.shape)
 
 
 def features_of_step(x: Any) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 from paralesn.series import BATCH, RAGGED, SINGLE, Series, is_collection, numeric, shaped
 
 _AT_ONCE = 1 << 22  # values that are read at the door
-_FLOAT = np.dtype(float)
+FLOAT = np.dtype(float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +30,8 @@ class Source:
         Number of the first series, for messages about a group of a larger source.
     is_finite : bool
         Whether every value is known to be a finite float64.
+    hint : str
+        What an error about a missing value ends with.
     """
 
     arrays: Any
@@ -37,6 +39,7 @@ class Source:
     kind: str
     first_series: int = 0
     is_finite: bool = False
+    hint: str = ""
 
     def __len__(self) -> int:
         """Number of series."""
@@ -48,13 +51,17 @@ class Source:
         array = self.arrays[0] if self.kind == RAGGED else self.arrays
         return int(array.shape[-1])
 
+    def values(self) -> Any:
+        """Arrays as others take them, in the shape in which they came."""
+        return self.arrays
+
     @property
     def longest(self) -> int:
         """Time steps of the longest series."""
         return int(self.lengths.max())
 
     def read(
-        self, dtype: np.dtype = _FLOAT, first: int = 0, last: int | None = None, check: bool = True
+        self, dtype: np.dtype = FLOAT, first: int = 0, last: int | None = None, check: bool = True
     ) -> Series:
         """Time steps from `first` to before `last` of every series.
 
@@ -70,9 +77,13 @@ class Source:
             rows = self.arrays[first:last]
             lengths = np.array([len(rows)])
         raw = Series(rows, lengths, self.kind, self.first_series, first)
-        return raw.astype(dtype, check=check and not (self.is_finite and rows.dtype == dtype))
+        try:
+            return raw.astype(dtype, check=check and not (self.is_finite and rows.dtype == dtype))
+        except ValueError as error:
+            hint = self.hint if "got NaN" in str(error) else ""
+            raise ValueError(f"{error}{hint}") from None
 
-    def blocks(self, steps: int, dtype: np.dtype = _FLOAT, check: bool = True) -> Iterator[Series]:
+    def blocks(self, steps: int, dtype: np.dtype = FLOAT, check: bool = True) -> Iterator[Series]:
         """All of it in blocks of at most so many time steps."""
         for first in range(0, self.longest, steps):
             yield self.read(dtype, first, first + steps, check)
@@ -93,7 +104,7 @@ class Source:
             first_series=self.first_series + first,
         )
 
-    def take(self, numbers: Sequence[int], dtype: np.dtype = _FLOAT) -> Series:
+    def take(self, numbers: Sequence[int], dtype: np.dtype = FLOAT) -> Series:
         """A few series, in the order of their numbers as given."""
         series = [self.group(b, b + 1).read(dtype) for b in numbers]
         lengths = np.array([len(x.rows) for x in series])
@@ -101,7 +112,7 @@ class Source:
 
     def first_row(self) -> Series:
         """The first time step of the first series, which has as many features as all."""
-        row = self.group(0, 1).read(_FLOAT, 0, 1)
+        row = self.group(0, 1).read(FLOAT, 0, 1)
         return Series(row.rows, np.array([1]), SINGLE)
 
     def require(self, n_features: int | None, owner: str) -> "Source":
@@ -112,7 +123,14 @@ class Source:
         return self
 
 
-def source(X: Any, n_features: int | None = None, owner: str = "the estimator") -> Source:
+def source(
+    X: Any,
+    n_features: int | None = None,
+    owner: str = "the estimator",
+    *,
+    allow_nan: bool = False,
+    hint: str = "",
+) -> Source:
     """Parse one series, a batch or a list of series, as `paralesn.series.read` does.
 
     Parameters
@@ -122,6 +140,10 @@ def source(X: Any, n_features: int | None = None, owner: str = "the estimator") 
         Number of features demanded.
     owner : str
         Who demands it, for error messages.
+    allow_nan : bool
+        Leave values as they are, for who fills in those that are missing.
+    hint : str
+        What an error about a missing value ends with.
 
     Examples
     --------
@@ -131,19 +153,22 @@ def source(X: Any, n_features: int | None = None, owner: str = "the estimator") 
     if isinstance(X, Source):
         return X.require(n_features, owner)
     if is_collection(X):
-        return _of_list(X, n_features, owner)
+        return _opened(_of_list(X, n_features, owner), allow_nan, hint)
     array = shaped(numeric(X), "X", n_features, owner)
     if array.ndim == 2:
-        return _opened(Source(array, np.array([array.shape[0]]), SINGLE), array.size)
-    return _opened(Source(array, np.full(array.shape[0], array.shape[1]), BATCH), array.size)
+        return _opened(Source(array, np.array([array.shape[0]]), SINGLE), allow_nan, hint)
+    lengths = np.full(array.shape[0], array.shape[1])
+    return _opened(Source(array, lengths, BATCH), allow_nan, hint)
 
 
-def collection(X: Any, n_features: int | None, owner: str) -> Source:
+def collection(
+    X: Any, n_features: int | None, owner: str, *, allow_nan: bool = False, hint: str = ""
+) -> Source:
     """Parse a collection of series, of which two dimensions are univariate ones."""
     if isinstance(X, Source):
         return X.require(n_features, owner)
     if is_collection(X):
-        return _of_list(X, n_features, owner)
+        return _opened(_of_list(X, n_features, owner), allow_nan, hint)
     array = numeric(X)
     if array.ndim == 2:
         if not array.shape[1]:
@@ -157,7 +182,12 @@ def collection(X: Any, n_features: int | None, owner: str) -> Source:
             "X must be a collection of series, (batch, time, features), (batch, time) or a list of "
             f"arrays, got shape {array.shape}. Reshape your data"
         )
-    return source(array, n_features, owner)
+    if array.shape[1] == 1 and array.shape[2] > 1:
+        raise ValueError(
+            f"X must be (batch, time, features), got shape {array.shape}, series of a single step. "
+            "If the last axis is time, as in aeon, give X.transpose(0, 2, 1)"
+        )
+    return source(array, n_features, owner, allow_nan=allow_nan, hint=hint)
 
 
 def _of_list(X: Any, n_features: int | None, owner: str) -> Source:
@@ -172,13 +202,22 @@ def _of_list(X: Any, n_features: int | None, owner: str) -> Source:
                 f"{name} must have {width} features like X[0], got {array.shape[1]} features"
             )
         arrays.append(array)
-    lengths = np.array([len(array) for array in arrays])
-    return _opened(Source(arrays, lengths, RAGGED), sum(array.size for array in arrays))
+    return Source(arrays, np.array([len(array) for array in arrays]), RAGGED)
 
 
-def _opened(unread: Source, size: int) -> Source:
-    """The source with its values read and checked, where they are few enough."""
-    if size > _AT_ONCE:
-        return unread
+def _opened(unread: Source, allow_nan: bool, hint: str) -> Source:
+    """The source with its values read and checked, where they are few enough and may be."""
+    unread = replace(unread, hint=hint)
+    return read_at_once(unread) if is_small(unread) and not allow_nan else unread
+
+
+def is_small(unread: Source) -> bool:
+    """Whether a source has so few values that they are read at once."""
+    return int(unread.lengths.sum()) * unread.n_features <= _AT_ONCE
+
+
+def read_at_once(unread: Source) -> Source:
+    """The source with its values read and checked."""
     series = unread.read()
-    return replace(unread, arrays=series.split(series.rows), is_finite=True)
+    arrays = series.split(series.rows)
+    return Source(arrays, unread.lengths, unread.kind, unread.first_series, True, unread.hint)

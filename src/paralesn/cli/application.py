@@ -68,7 +68,6 @@ def exit_on_error() -> Iterator[None]:
 def load_model(path: Path, *kinds: str) -> Any:
     """Load a saved model, which must be of one of the kinds named."""
     import paralesn
-    from paralesn.estimators import live  # noqa: F401 (registers the state of a stream)
 
     try:
         model = paralesn.load(path)

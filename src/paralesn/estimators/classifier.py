@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, is_regressor
@@ -22,9 +22,11 @@ from paralesn.estimators import defaults
 from paralesn.estimators.components import check_readout, own_features, own_readout
 from paralesn.features.filter_bank import FilterBank
 from paralesn.features.pooled_states import PooledStates
+from paralesn.missing import ERROR, MissingValues, opened, reopened
 from paralesn.persistence import register
 from paralesn.readouts.dual_ridge import DualRidge
 from paralesn.sources import Source
+from paralesn.tunable import TunableDefaults
 
 _AT_ONCE = 1 << 14  # series whose features are kept while a readout is fitted
 
@@ -52,16 +54,19 @@ class FittedClassifier:
     features: Any
     readout: Any
     classes: np.ndarray
+    missing: MissingValues | None = None
 
     def check(self, model: Any = None) -> None:
         """Check that what a file said was learnt fits together."""
         check_readout(self.readout, self.features.n_features_out_)
         if self.classes.ndim != 1 or self.classes.size < 2:
             raise ValueError(f"classes must be two or more, got shape {self.classes.shape}")
+        if self.missing is not None:
+            self.missing.check(self.features.n_features_in_)
 
 
 @register
-class ReservoirClassifier(ClassifierMixin, BaseEstimator):
+class ReservoirClassifier(TunableDefaults, ClassifierMixin, BaseEstimator):
     """Classify series: a row of features for each, and a linear readout fitted in closed form.
 
     Parameters
@@ -75,6 +80,10 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
         the labels, any other regressor such targets.
     class_weight : None, "balanced" or dict
         Weights of the classes; "balanced" makes every class count the same.
+    missing : "error", "interpolate" or "mask"
+        What to do about missing values (NaN, None): refuse them; fill them in between their
+        neighbours in time, at the ends by the nearest value; or read them as the mean of their
+        series, with an additional channel for each that had missing values, 1 where one is missing.
 
     Attributes
     ----------
@@ -103,6 +112,10 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
     """
 
     fitted_: FittedClassifier
+    DEFAULT_COMPONENTS: ClassVar = {
+        "features": lambda model: defaults.classifying_features(),
+        "readout": lambda model: defaults.classifying_readout(model.component("features")),
+    }
 
     def __init__(
         self,
@@ -110,10 +123,12 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
         readout: Any = None,
         *,
         class_weight: Mapping[Any, float] | str | None = None,
+        missing: str = ERROR,
     ) -> None:
         self.features = features
         self.readout = readout
         self.class_weight = class_weight
+        self.missing = missing
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to series X and their labels y.
@@ -129,7 +144,8 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
         features = own_features(self.features, defaults.classifying_features)
         default = partial(defaults.classifying_readout, features)
         readout = own_readout(self.readout, default, "classification")
-        source = sources.collection(X, None, type(self).__name__)
+        owner = type(self).__name__
+        source, missing = opened(X, self.missing, owner, sources.collection, by_series=True)
         classes, labels = _classes(y, len(source))
         weight = self._weights(classes, labels, sample_weight)
         arguments = {} if weight is None else {"sample_weight": weight}
@@ -145,7 +161,7 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
             readout.fit_blocks(partial(features.blocks, data), targets, **arguments)
         else:
             readout.fit(features.fit_transform(data), targets, **arguments)
-        self.fitted_ = FittedClassifier(features, readout, classes)
+        self.fitted_ = FittedClassifier(features, readout, classes, missing)
         return self
 
     @property
@@ -166,7 +182,9 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
     @property
     def n_features_in_(self) -> int:
         """Features (channels) of a time step."""
-        return int(self.features_.n_features_in_)
+        missing = self.fitted_.missing
+        extra = 0 if missing is None else missing.flagged.size
+        return int(self.features_.n_features_in_) - extra
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels of the series X."""
@@ -193,7 +211,8 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
 
     def _read_out(self, X: Any, method: Any) -> np.ndarray:
         """What a method of the readout says of the series X, block by block."""
-        source = sources.collection(X, self.n_features_in_, type(self).__name__)
+        call = (self.n_features_in_, type(self).__name__, sources.collection)
+        source = reopened(X, self.fitted_.missing, *call)
         blocks = self.features_.blocks(_data_for(self.features_, source))
         return np.concatenate([np.asarray(method(block)) for block in blocks])
 
@@ -232,7 +251,7 @@ class ReservoirClassifier(ClassifierMixin, BaseEstimator):
 
 def _data_for(features: Any, source: Source) -> Any:
     """Series as features take them: parsed for ours, arrays for others'."""
-    return source if isinstance(features, (FilterBank, PooledStates)) else source.arrays
+    return source if isinstance(features, (FilterBank, PooledStates)) else source.values()
 
 
 def _classes(y: Any, count: int) -> tuple[np.ndarray, np.ndarray]:

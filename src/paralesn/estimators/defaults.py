@@ -30,6 +30,35 @@ def classifying_readout(features: Any) -> DualRidge | Ridge:
     return Ridge(alphas=tuple(10.0 ** (k / 2) for k in range(-2, 11)))
 
 
+def regressing_reservoir() -> ParalESN:
+    """The reservoir of a regressor that was given none: a layer that remembers, one that bends."""
+    return ParalESN(
+        units=300,
+        layers=2,
+        concat=True,
+        rho=(0.0, 0.9),
+        phases="even",
+        input_scale=0.15,
+        bias_scale=0.3,
+        mix_scale=0.05,
+        mix_bias_scale=0.3,
+        inter={
+            "rho": (0.0, 0.6),
+            "theta": (0.0, pi),
+            "input_scale": 2.4,
+            "bias_scale": 1.8,
+            "mix_scale": 1.2,
+            "mix_bias_scale": 0.0,
+            "mix_size": 9,
+        },
+    )
+
+
+def regressing_readout() -> Ridge:
+    """The readout of a regressor that was given none."""
+    return Ridge(alphas=tuple(10.0**k for k in range(-8, 7)))
+
+
 def forecasting_reservoir() -> ParalESN:
     """The reservoir of a forecaster that was given none."""
     return ParalESN(
@@ -41,6 +70,11 @@ def forecasting_reservoir() -> ParalESN:
         bias_scale=0.1,
         mix_scale=2.0,
     )
+
+
+def direct_reservoir() -> ParalESN:
+    """What stands in for the poles of a forecaster where their parameters are named."""
+    return ParalESN(units=128, rho=(0.97, 0.99), theta=(0.0, pi), phases="even", mixing=False)
 
 
 def forecasting_readout() -> Ridge:

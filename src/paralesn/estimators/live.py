@@ -28,8 +28,9 @@ class LiveState:
         Where the members of a `ReservoirForecaster` are; of other models the state of the
         reservoir, None before the first row of a fresh start.
     newest : (series, width)
-        The newest observation of a `StateForecaster`, scaled as the reservoir reads it; empty for
-        other models and before the first row.
+        The newest observation of a `StateForecaster`, scaled as the reservoir reads it; of a
+        `ReservoirRegressor` with ``missing="interpolate"`` the values known last. Empty for other
+        models and before the first row.
     lines : int
         Lines read so far, for callers that count them.
     model : str
@@ -71,7 +72,9 @@ class Live:
     Parameters
     ----------
     model : ReservoirForecaster, SmootherBank, StateForecaster or ReservoirRegressor
-        The first two take NaN for a missing value.
+        The first two take NaN for a missing value, and so does a regressor that was told what to do
+        about these: with ``missing="interpolate"`` it repeats the value known last, as the next is
+        not known yet, with "mask" it reads the mean of training.
     fresh : bool
         Start from zero, which smoothers cannot: they need a past.
 
@@ -118,7 +121,9 @@ class Live:
             if not fresh:
                 self.state = _end_of(model)
         elif not fresh and all(h.ndim == 1 for h in model.state_.layers):  # of a single series
-            self.state = replace(self.state, state=model.state_)
+            known = model.fitted_.missing
+            last = np.zeros((0, 0)) if known is None else known.last.reshape(-1, self.width)
+            self.state = replace(self.state, state=model.state_, newest=last)
 
     def _start_members(self, model: Forecaster, fresh: bool) -> None:
         """Begin with a forecaster whose members were weighed."""
@@ -149,11 +154,14 @@ class Live:
             raise ValueError("the state is of another kind of model")
         if isinstance(reader, StateForecaster):
             return self._forecast(reader, row, before, lines)
-        scaling = reader.scaling_
-        x = row if scaling is None else scaling.apply(row)
+        x, newest, missing = row, self.state.newest, reader.fitted_.missing
+        if missing is not None:
+            x, last = missing.row(np.asarray(row, float), newest.ravel())
+            newest = last.reshape(-1, self.width)
+        x = x if reader.scaling_ is None else reader.scaling_.apply(x)
         z, state = reader.reservoir_.step(x, before)
         predicted = np.asarray(self._readout.predict(z[None])).reshape(1, -1)
-        self.state = replace(self.state, state=state, lines=lines)
+        self.state = replace(self.state, state=state, newest=newest, lines=lines)
         return predicted
 
     def _forecast(

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import _check_feature_names, _get_feature_names, check_is_fitted
 
-from paralesn import checks, scaling, series, sources
+from paralesn import checks, scaling, series
+from paralesn.estimators import defaults
 from paralesn.estimators.components import (
     check_readout,
     check_reservoir,
@@ -19,12 +20,15 @@ from paralesn.estimators.components import (
 from paralesn.estimators.state_blocks import StateBlocks
 from paralesn.estimators.targets import Targets, restore, targets_for
 from paralesn.layers.state import State
+from paralesn.missing import ERROR, MissingValues, opened, reopened
 from paralesn.persistence import register
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.base import Reservoir
-from paralesn.reservoirs.paralesn import ParalESN
 from paralesn.scaling import Scaling
 from paralesn.sources import Source
+from paralesn.tunable import TunableDefaults
+
+_WASHOUT, _SHARE = 100, 10  # of each series a tenth is left out, at most a hundred steps
 
 
 @register
@@ -42,6 +46,7 @@ class FittedRegressor:
     scaling: Scaling | None
     feature_names: np.ndarray | None
     is_flat: bool
+    missing: MissingValues | None = None
 
     def check(self, model: Any = None) -> None:
         """Check that what a file said was learnt fits together."""
@@ -51,26 +56,37 @@ class FittedRegressor:
             raise ValueError("the state does not belong to the reservoir")
         if self.scaling is not None:
             self.scaling.check(self.reservoir.n_features_in_)
+        if self.missing is not None:
+            self.missing.check(self.reservoir.n_features_in_)
 
 
 @register
-class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Predict a target at every time step from the input up to it.
 
-    The states of the reservoir are read out at each time step. X may be one series, a batch, or a
+    The states of the reservoir are read out at each time step. The default reservoir has a layer
+    that remembers and one that combines: delays, products and powers of inputs can be learnt
+    without any setting. X may be one series, a batch, or a
     list of series of different lengths. With a `Ridge` readout, training and prediction need memory
     for one block of states, however long the series.
 
     Parameters
     ----------
     reservoir : reservoir, optional
-        Default ``ParalESN()``.
+        Default: a `ParalESN` of two layers, chosen by experiment. Its parameters have names, as
+        `reservoir__units`, also where none is given.
     readout : regressor, optional
-        Default ``Ridge()``. Any other scikit-learn regressor is given all states at once.
-    washout : int
-        Time steps at the start of each series that are not learnt from.
+        Default: `Ridge` with penalties from 1e-8 to 1e6. Any other scikit-learn regressor is given
+        all states at once.
+    washout : int, optional
+        Time steps at the start of each series that are neither learnt from nor scored. Default: a
+        tenth of the series, 100 at most.
     standardize : bool
         Bring every input feature to zero mean and unit variance over the training series.
+    missing : "error", "interpolate" or "mask"
+        What to do about missing inputs (NaN, None): refuse them; fill them in between their
+        neighbours in time, at the ends by the nearest value; or read them as the mean of training,
+        with an additional input for each feature that had missing values, 1 where one is missing.
 
     Attributes
     ----------
@@ -92,19 +108,25 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """
 
     fitted_: FittedRegressor
+    DEFAULT_COMPONENTS: ClassVar = {
+        "reservoir": lambda model: defaults.regressing_reservoir(),
+        "readout": lambda model: defaults.regressing_readout(),
+    }
 
     def __init__(
         self,
         reservoir: Reservoir | None = None,
         readout: Any = None,
         *,
-        washout: int = 100,
+        washout: int | None = None,
         standardize: bool = True,
+        missing: str = ERROR,
     ) -> None:
         self.reservoir = reservoir
         self.readout = readout
         self.washout = washout
         self.standardize = standardize
+        self.missing = missing
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to inputs X and targets y.
@@ -114,27 +136,33 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         X : array-like (time, features) or (batch, time, features), or list of arrays
         y : array-like (time,) or (time, targets), with a batch axis or as a list where X is
         """
-        washout = checks.integer("washout", self.washout, 0)
         standardize = checks.flag("standardize", self.standardize)
-        reservoir = own_reservoir(self.reservoir, ParalESN, standardize)
-        readout = own_readout(self.readout, Ridge, "regression")
+        reservoir = own_reservoir(self.reservoir, defaults.regressing_reservoir, standardize)
+        readout = own_readout(self.readout, defaults.regressing_readout, "regression")
         names = _get_feature_names(X)
-        source = sources.source(X)
+        source, missing = opened(X, self.missing, type(self).__name__)
         targets = targets_for(y, source, allow_nan=_omits_nan(readout))
-        for b, steps in enumerate(source.lengths):
-            if steps <= washout:
-                raise ValueError(
-                    f"every series must be longer than the washout ({washout} steps), "
-                    f"got {steps} in series {b}"
-                )
+        washout = self._washouts(source)
+        if (source.lengths <= washout).any():
+            b = int((source.lengths <= washout).argmax())
+            raise ValueError(
+                f"every series must be longer than the washout ({washout[b]} steps), got "
+                f"{source.lengths[b]} in series {b}; washout=None leaves out a tenth of each"
+            )
         reservoir.fit(source.first_row())
         scales = scaling.measure(source) if standardize else None
         blocks = StateBlocks(reservoir, scales, source)
         _learn(readout, _lessons(blocks, targets, washout), targets.flat)
         self.fitted_ = FittedRegressor(
-            reservoir, readout, blocks.state, scales, names, targets.flat
+            reservoir, readout, blocks.state, scales, names, targets.flat, missing
         )
         return self
+
+    def _washouts(self, source: Source) -> np.ndarray:
+        """Time steps at the start of each series that are neither learnt from nor scored."""
+        if self.washout is None:
+            return np.minimum(_WASHOUT, source.lengths // _SHARE)
+        return np.full(len(source), checks.integer("washout", self.washout, 0))
 
     def predict(self, X: Any, state: State | None = None, return_state: bool = False) -> Any:
         """Predict the target at every time step.
@@ -167,14 +195,20 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return (result, end) if return_state else result
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Coefficient of determination over all time steps but the washout, as in training.
+        """Coefficient of determination (R2) over all time steps but the washout, as in training.
 
         Averaged over targets. Where the readout omits missing targets, so does the score.
         """
         source = self._source(X)
         omits = _omits_nan(self.readout_)
         targets = targets_for(y, source, allow_nan=omits).arrays
-        skipped = [min(self.washout, int(steps) - 1) for steps in source.lengths]
+        skipped = self._washouts(source)
+        if (rest := int(np.maximum(source.lengths - skipped, 0).sum())) < 2:
+            raise ValueError(
+                f"X must leave at least two time steps after the washout ({skipped.max()} steps) "
+                f"to score, got {rest} of {source.lengths.sum()}; score more steps, or set washout "
+                "(None leaves out a tenth of each series)"
+            )
 
         def scored(arrays: list[np.ndarray]) -> np.ndarray:
             return np.concatenate([a[skip:] for a, skip in zip(arrays, skipped, strict=True)])
@@ -220,7 +254,8 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     @property
     def n_features_in_(self) -> int:
         """Features of a time step."""
-        return self.reservoir_.n_features_in_
+        missing = self.fitted_.missing
+        return self.reservoir_.n_features_in_ - (0 if missing is None else missing.flagged.size)
 
     @property
     def feature_names_in_(self) -> np.ndarray:
@@ -235,7 +270,7 @@ class ReservoirRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Series to predict from, with the features of those learnt from."""
         check_is_fitted(self, "fitted_")
         _check_feature_names(self, X, reset=False)
-        return sources.source(X, self.n_features_in_, type(self).__name__)
+        return reopened(X, self.fitted_.missing, self.n_features_in_, type(self).__name__)
 
     def _predictions(self, source: Source, start: State | None) -> tuple[list[np.ndarray], State]:
         """Predictions (time, targets) of each series, and the state at their ends."""
@@ -255,15 +290,15 @@ def _omits_nan(readout: Any) -> bool:
 
 
 def _lessons(
-    blocks: StateBlocks, targets: Targets, washout: int
+    blocks: StateBlocks, targets: Targets, washout: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """States and targets to learn from, block by block, the washout left out."""
+    """States and targets to learn from, block by block, the washout of each series left out."""
     for first, step, states_of_each in blocks:
-        skip = max(0, washout - step)
+        skip = np.maximum(washout - step, 0)
         pairs = [
-            (states[skip:], targets.arrays[b][step + skip : step + states.shape[0]])
+            (states[skip[b] :], targets.arrays[b][step + skip[b] : step + states.shape[0]])
             for b, states in enumerate(states_of_each, first)
-            if states.shape[0] > skip
+            if states.shape[0] > skip[b]
         ]
         if len(pairs) == 1:
             yield pairs[0]

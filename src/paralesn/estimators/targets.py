@@ -34,7 +34,12 @@ def targets_for(y: Any, source: Source, allow_nan: bool = False) -> Targets:
     arrays = []
     for piece, name, steps in zip(pieces, names, source.lengths, strict=True):
         if piece.shape[0] != steps:
-            raise ValueError(f"{name} must have {steps} time steps as X has, got {piece.shape[0]}")
+            is_turned = piece.shape[0] == source.n_features
+            hint = f"; X has {steps} steps of {source.n_features} features: is it transposed?"
+            raise ValueError(
+                f"{name} must have {steps} time steps as X has, got {piece.shape[0]}"
+                + (hint if is_turned else "")
+            )
         array = piece.reshape(steps, -1).astype(float)
         if not allow_nan and not np.isfinite(array).all():
             step, target = np.argwhere(~np.isfinite(array))[0]
@@ -58,5 +63,6 @@ def _of_each_series(y: Any, source: Source) -> tuple[list[np.ndarray], list[str]
     if source.kind == series.SINGLE:
         array = array[None]
     if array.ndim < 2 or array.shape[0] != count:
-        raise ValueError(f"y must hold {count} series as X does, got {array.shape}")
+        shape = f"({count}, {source.longest}) or ({count}, {source.longest}, targets)"
+        raise ValueError(f"y must hold {count} series as X does, {shape}, got {array.shape}")
     return list(array), ["y"] * count

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import pi
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
@@ -15,6 +15,7 @@ from paralesn.persistence import register
 from paralesn.reservoirs.base import Reservoir
 from paralesn.reservoirs.paralesn import ParalESN
 from paralesn.scaling import Scaling
+from paralesn.tunable import TunableDefaults
 
 _VALUES = 1 << 22  # input values read at a time
 
@@ -40,7 +41,9 @@ class FittedPooledStates:
 
 
 @register
-class PooledStates(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class PooledStates(
+    TunableDefaults, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     r"""Features of series: statistics of each unit's states over time.
 
     A reservoir runs over a series of T steps; unit n of its states :math:`z_{t,n}` is summed up by
@@ -87,6 +90,7 @@ class PooledStates(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     """
 
     fitted_: FittedPooledStates
+    DEFAULT_COMPONENTS: ClassVar = {"reservoir": lambda features: default_reservoir()}
 
     def __init__(
         self,
@@ -165,13 +169,12 @@ class PooledStates(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _own_reservoir(self) -> Reservoir:
         """A fresh copy of the reservoir given, or the default one."""
-        if self.reservoir is None:
-            return default_reservoir()
-        if not isinstance(self.reservoir, Reservoir):
-            raise checks.fail("reservoir", self.reservoir, "None or a reservoir", TypeError)
-        if self.standardize and getattr(self.reservoir, "vocabulary", None) is not None:
+        given = self.component("reservoir")
+        if not isinstance(given, Reservoir):
+            raise checks.fail("reservoir", given, "None or a reservoir", TypeError)
+        if self.standardize and getattr(given, "vocabulary", None) is not None:
             raise checks.fail("standardize", True, "False with a reservoir that reads tokens")
-        copy: Reservoir = clone(self.reservoir)
+        copy: Reservoir = clone(given)
         return copy
 
     def __sklearn_tags__(self) -> Any:

@@ -3,10 +3,12 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
+from importlib import import_module
 from types import UnionType
 from typing import Any, NamedTuple, TypeVar, get_args
 
 from paralesn import checks
+from paralesn.persistence.saved_classes import MODULES
 
 Class = TypeVar("Class", bound=type)
 
@@ -107,7 +109,9 @@ def entry_of(value: Any) -> Entry | None:
 
 
 def entry_named(name: str) -> Entry:
-    """The entry of a name in a file."""
+    """The entry of a name in a file; the module of a class of the package is imported."""
+    if name not in _registry and name in MODULES:
+        import_module(f"paralesn.{MODULES[name]}")
     if name not in _registry:
         raise ValueError(
             f"no class {name!r} is registered: if it is yours, import its module before loading"
@@ -116,19 +120,28 @@ def entry_named(name: str) -> Entry:
 
 
 def names_of_models() -> list[str]:
-    """Names of the registered classes that have parameters."""
+    """Names of the registered classes that have parameters, those of the package included."""
+    for module in sorted(set(MODULES.values())):
+        import_module(f"paralesn.{module}")
     return [name for name, entry in _registry.items() if hasattr(entry.cls, "get_params")]
 
 
 def _enter(cls: Class, take_apart: Callable[..., Any], rebuild: Callable[..., Any]) -> Class:
-    before = _registry.get(cls.__name__)
-    if before is not None and _full_name(before.cls) != _full_name(cls):  # a cell may run again
+    before = _taken_by(cls.__name__)
+    if before is not None and before != _full_name(cls):  # a cell may run again
         raise ValueError(
             f"register must decorate a class of a name of its own, got {_full_name(cls)}: "
-            f"{_full_name(before.cls)} is registered"
+            f"{before} is registered"
         )
     _registry[cls.__name__] = Entry(cls, take_apart, rebuild)
     return cls
+
+
+def _taken_by(name: str) -> str | None:
+    """The full name of the class that has a name, be it imported yet or not."""
+    if name in MODULES:
+        return f"paralesn.{MODULES[name]}.{name}"
+    return _full_name(_registry[name].cls) if name in _registry else None
 
 
 def _full_name(cls: type) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.base import clone
 
@@ -18,10 +18,13 @@ from paralesn.estimators.forecaster.poles import seasonal_reservoir
 from paralesn.estimators.forecaster.seasons import check_season
 from paralesn.persistence import register
 from paralesn.readouts.ridge import Ridge
+from paralesn.tunable import TunableDefaults
+
+_LOOP = "closed-loop"
 
 
 @register
-class ReservoirForecaster(Forecaster):
+class ReservoirForecaster(TunableDefaults, Forecaster):
     r"""Forecast one series or many; good without any setting, on short series and on long ones.
 
     Three members are weighed by the errors of their forecasts from rolling origins, recent ones
@@ -36,7 +39,9 @@ class ReservoirForecaster(Forecaster):
     Parameters
     ----------
     reservoir : reservoir, optional
-        Default: a linear one with poles for the seasons of the data.
+        Default: a linear one with poles for the seasons of the data. These have no parameters:
+        naming one, as in ``set_params(reservoir__units=64)``, puts a linear `ParalESN` with 128
+        units of random radii in their place. In the closed loop the default is a `ParalESN`.
     readout : regressor, optional
         Default: `Ridge`, its penalty chosen on the last quarter of each series.
     horizon : int, optional
@@ -78,6 +83,17 @@ class ReservoirForecaster(Forecaster):
     True
     """
 
+    DEFAULT_COMPONENTS: ClassVar = {
+        "reservoir": lambda model: (
+            defaults.forecasting_reservoir()
+            if model.strategy == _LOOP
+            else defaults.direct_reservoir()
+        ),
+        "readout": lambda model: (
+            defaults.forecasting_readout() if model.strategy == _LOOP else defaults.shared_readout()
+        ),
+    }
+
     def __init__(
         self,
         reservoir: Any = None,
@@ -104,7 +120,7 @@ class ReservoirForecaster(Forecaster):
         time: str = "ds", target: str = "y",
     ) -> Self:  # fmt: skip
         """Fit to one series or to many; see `Forecaster.fit`."""
-        checks.choice("strategy", self.strategy, ("auto", "closed-loop"))
+        checks.choice("strategy", self.strategy, ("auto", _LOOP))
         if self.strategy == "auto":
             return super().fit(y, X, past=past, static=static, id=id, time=time, target=target)
         names = LongNames(id, time, target)

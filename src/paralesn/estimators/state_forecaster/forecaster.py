@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from math import ceil
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -24,10 +24,11 @@ from paralesn.estimators.state_forecaster.windows import Windows, as_series, nam
 from paralesn.persistence import register
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.base import Reservoir
+from paralesn.tunable import TunableDefaults
 
 
 @register
-class StateForecaster(LearntAttributes, BaseEstimator):
+class StateForecaster(TunableDefaults, LearntAttributes, BaseEstimator):
     r"""Forecast a series, univariate or multivariate.
 
     At every step t the reservoir reads :math:`[y_t, x_{t+h}]`, the newest observation and what is
@@ -95,6 +96,10 @@ class StateForecaster(LearntAttributes, BaseEstimator):
     """
 
     fitted_: FittedStateForecaster
+    DEFAULT_COMPONENTS: ClassVar = {
+        "reservoir": lambda model: defaults.forecasting_reservoir(),
+        "readout": lambda model: defaults.forecasting_readout(),
+    }
 
     def __init__(
         self,
