@@ -318,6 +318,17 @@ def test_forged_models_are_refused(name, tmp_path):
         loaded(content, arrays, tmp_path)
 
 
+def test_what_another_version_learnt_otherwise_is_refused_by_name(tmp_path):
+    model = discriminant_analysis.LinearDiscriminantAnalysis().fit(X, WORDS)
+    content, arrays = unpacked(model, tmp_path)
+    content["model"]["content"]["version"] = "0.20"
+    del content["model"]["content"]["fitted"]["dict"]["scalings_"]
+    with pytest.raises(
+        ValueError, match=r"saved with scikit-learn 0\.20 and cannot be used with 1\.\d"
+    ):
+        loaded(content, arrays, tmp_path)
+
+
 def test_forged_pipelines_and_powers_are_refused(tmp_path):
     pipe = make_pipeline(preprocessing.StandardScaler(), linear_model.Ridge()).fit(X, Y)
     for change, message in (

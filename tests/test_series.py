@@ -35,6 +35,11 @@ def test_what_is_masked_is_not_read(rng):
     np.testing.assert_array_equal(series.numeric(whole), [0, 1, np.nan, 3, 4, 5])
 
 
+def test_a_number_beyond_every_float_is_refused():
+    with pytest.raises(TypeError, match="X must hold real numbers: int too large"):
+        pe.ParalESN(units=5).run([[10**400, 1.0]])
+
+
 def test_a_tensor_that_requires_a_gradient_is_named(rng):
     torch = pytest.importorskip("torch")
     X = torch.zeros(20, 30, requires_grad=True)

@@ -144,7 +144,7 @@ BAD = {
     "[]": "at least one feature",
     '["warm", 1]': "X must hold real numbers",
     '["1", "2"]': "X must hold real numbers",
-    "[null, 1]": "X must hold real numbers",
+    "[null, 1]": "X must be finite, got NaN at step 0, feature 0",
     "[[1, 2], [3, 4]]": "a row must be a list of numbers",
     "0.5": "a row must be a list of numbers",
     "{}": "a row must be a list of numbers",

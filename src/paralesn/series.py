@@ -145,7 +145,7 @@ def _numbers(array: np.ndarray, name: str) -> np.ndarray:
     missing = ("NoneType", "NAType", "NaTType")
     try:
         numbers = [np.nan if type(v).__name__ in missing else float(v) for v in values]
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(f"{name} must hold real numbers: {error}") from None
     return np.array(numbers).reshape(array.shape)
 
