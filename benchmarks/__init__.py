@@ -9,6 +9,7 @@ SUITES = {
     "chaos": "How long closed-loop forecasts stay valid",
     "features": "Speed and memory of features of whole datasets",
     "defaults": "Accuracy without any choice of hyperparameters, on real data",
+    "regression": "R2 of default regressors on ordinary tasks, beside other reservoirs",
     "forecasting": "Accuracy of default forecasts of real series, beside statsforecast",
     "classifiers": "Accuracy against time, beside MiniRocket, MultiRocket and Hydra",
 }

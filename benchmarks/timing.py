@@ -52,6 +52,12 @@ class Report:
         target = "" if below is None else f"< {below:g} {unit}"
         self.rows.append((claim, f"{value:.3g} {unit}", detail, target, verdict))
 
+    def score(self, claim: str, value: float, detail: str, least: float | None = None) -> None:
+        """Add a score that should be at least as high as a bound."""
+        verdict = "" if least is None else "yes" if value >= least else "NO"
+        target = "" if least is None else f">= {least:g}"
+        self.rows.append((claim, f"{value:.3f}", detail, target, verdict))
+
     def note(self, claim: str, text: str) -> None:
         """Add a line without a number."""
         self.rows.append((claim, "", text, "", ""))

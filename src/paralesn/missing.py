@@ -167,8 +167,11 @@ def opened(
     """
     checks.choice("missing", how, CHOICES)
     if how == ERROR or isinstance(X, Source):
-        return parse(X, None, owner, hint=HINT), None
+        source = parse(X, None, owner, hint=HINT)
+        return (_not_turned(source) if by_series else source), None
     raw = parse(X, None, owner, allow_nan=True)
+    if by_series:
+        _not_turned(raw)
     mean, flagged = _measured(raw) if how == MASK else (np.zeros(0), np.zeros(0, int))
     missing = MissingValues(how, mean, flagged, np.zeros(0), by_series)
     source = _filled(raw, missing)
@@ -189,6 +192,17 @@ def reopened(
     if missing is None:
         return parse(X, n_features, owner, hint=HINT)
     return _filled(parse(X, n_features, owner, allow_nan=True), missing)
+
+
+def _not_turned(source: Source) -> Source:
+    """The source; refused if its series are of a single step, as features and time swapped are."""
+    if source.longest == 1 and source.n_features > 1:
+        shape = (len(source), 1, source.n_features)
+        raise ValueError(
+            f"X must be (batch, time, features), got shape {shape}, series of a single step. If "
+            "the last axis is time, as in aeon, give X.transpose(0, 2, 1)"
+        )
+    return source
 
 
 def _filled(raw: Source, missing: MissingValues) -> Source:

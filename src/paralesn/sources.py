@@ -182,11 +182,6 @@ def collection(
             "X must be a collection of series, (batch, time, features), (batch, time) or a list of "
             f"arrays, got shape {array.shape}. Reshape your data"
         )
-    if array.shape[1] == 1 and array.shape[2] > 1:
-        raise ValueError(
-            f"X must be (batch, time, features), got shape {array.shape}, series of a single step. "
-            "If the last axis is time, as in aeon, give X.transpose(0, 2, 1)"
-        )
     return source(array, n_features, owner, allow_nan=allow_nan, hint=hint)
 
 

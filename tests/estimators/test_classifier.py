@@ -8,7 +8,6 @@ from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import paralesn as pe
 from paralesn.features import pooled_states as module
@@ -216,19 +215,3 @@ def test_wrong_use(rng):
         model.predict(np.zeros((3, 20, 2)))
     with pytest.raises(ValueError, match="sample_weight"):
         model.fit(GOOD_X, GOOD_Y, sample_weight=[1, 2])
-
-
-LENGTH = "the second axis is time: series of any length may be classified"
-
-
-@parametrize_with_checks(
-    [pe.ReservoirClassifier(pooled(segments=1))],
-    expected_failed_checks=lambda estimator: {
-        "check_n_features_in": LENGTH,
-        "check_n_features_in_after_fitting": LENGTH,
-        "check_classifiers_train": LENGTH,  # it ends with a demand for an error
-        "check_dtype_object": "arrays of objects are refused, whatever they hold",
-    },
-)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import paralesn as pe
 from paralesn.estimators import classifier as module
@@ -161,20 +160,3 @@ def test_a_nan_among_many_series_is_named_by_its_position(rng):
     X[523, 7] = np.inf
     with pytest.raises(ValueError, match="infinity at series 523, step 7"):
         model.predict(X)
-
-
-LENGTH = "the second axis is time: series of any length may be classified"
-
-
-@parametrize_with_checks(
-    [pe.ReservoirClassifier(pe.FilterBank(units=64))],
-    expected_failed_checks=lambda estimator: {
-        "check_n_features_in": LENGTH,
-        "check_n_features_in_after_fitting": LENGTH,
-        "check_classifiers_train": LENGTH,  # it ends with a demand for an error
-        "check_dtype_object": "arrays of objects are refused, whatever they hold",
-        "check_sample_weight_equivalence_on_dense_data": "repeated series calibrate other filters",
-    },
-)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)

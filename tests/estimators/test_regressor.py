@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
+from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import paralesn as pe
 from paralesn.datasets import mackey_glass
@@ -75,8 +75,6 @@ def test_score_leaves_the_washout_out():
     model = pe.ReservoirRegressor(pe.ParalESN(units=60), washout=200, standardize=False).fit(
         x[:1000], y[:1000]
     )
-    from sklearn.metrics import r2_score
-
     assert model.score(x, y) == r2_score(y[200:], model.predict(x)[200:])
 
 
@@ -151,16 +149,8 @@ def test_in_scikit_learns_company():
             [np.zeros((300, 1)), np.zeros((300, 2))],
             "same number of targets",
         ),
-        (
-            np.zeros((100, 1)),
-            np.zeros(100),
-            r"longer than the washout \(100 steps\), got 100 in series 0",
-        ),
-        (
-            [np.zeros((300, 1)), np.zeros((50, 1))],
-            [np.zeros(300), np.zeros(50)],
-            "got 50 in series 1",
-        ),
+        (np.zeros((2, 300)), np.zeros(300), "X has 2 steps of 300 features: is it transposed"),
+        ([[1, 2, 3], [1, 2]], np.zeros(2), r"got lists of 2 to 3 items. If each is a series"),
         (np.zeros((300, 1)), np.full(300, np.nan), "y must be finite, got nan at step 0"),
         (np.zeros((300, 1)), np.array(["a"] * 300), "y must hold real numbers"),
         (np.zeros((300, 1)), None, "y is None"),
@@ -170,6 +160,69 @@ def test_in_scikit_learns_company():
 def test_wrong_data(X, y, message):
     with pytest.raises(ValueError, match=message):
         pe.ReservoirRegressor().fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("X", "got"),
+    [
+        (np.zeros((100, 1)), "100 in series 0"),
+        ([np.zeros((300, 1)), np.zeros((50, 1))], "50 in series 1"),
+    ],
+)
+def test_a_series_within_the_washout(X, got):
+    y = [x[:, 0] for x in X] if isinstance(X, list) else X[:, 0]
+    message = rf"longer than the washout \(100 steps\), got {got}; washout=None leaves out a tenth"
+    with pytest.raises(ValueError, match=message):
+        pe.ReservoirRegressor(washout=100).fit(X, y)
+
+
+def test_the_default_washout_is_a_tenth_and_at_most_a_hundred_steps(rng):
+    X = [rng.normal(size=(n, 1)) for n in (36, 9, 1500)]
+    y = [delayed(x)[:, 0] for x in X]
+    model = pe.ReservoirRegressor(pe.ParalESN(**SMALL)).fit(X, y)
+    assert model.readout_.n_samples_seen_ == (36 - 3) + 9 + (1500 - 100)
+    predicted = model.predict(X)
+    parts = [(t[w:], p[w:]) for t, p, w in zip(y, predicted, (3, 0, 100), strict=True)]
+    wanted, found = (np.concatenate(part) for part in zip(*parts, strict=True))
+    assert model.score(X, y) == r2_score(wanted, found)
+
+
+def test_score_of_few_rows(rng):
+    """50 rows leave a number where a tenth is washed out, and a cure where a hundred are."""
+    X = rng.normal(size=(300, 1))
+    model = pe.ReservoirRegressor(pe.ParalESN(**SMALL)).fit(X, X[:, 0])
+    expected = r2_score(X[5:50, 0], model.predict(X[:50])[5:])
+    assert model.score(X[:50], X[:50, 0]) == expected > 0.9
+    with pytest.raises(
+        ValueError, match=r"washout \(100 steps\) to score, got 0 of 50; score more"
+    ):
+        model.set_params(washout=100).score(X[:50], X[:50, 0])
+    lists = [X[:150], X[:50]]  # what is shorter than the washout does not count
+    scored = model.score(lists, [x[:, 0] for x in lists])
+    assert scored == r2_score(X[100:150, 0], model.predict(X[:150])[100:])
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "least"),
+    [
+        ("delay", lambda x: np.roll(x, 3), 0.999),
+        ("square", lambda x: x**2, 0.999),
+        ("product", lambda x: x * np.roll(x, 1), 0.999),
+        ("product of delays", lambda x: np.roll(x, 2) * np.roll(x, 5), 0.97),
+        ("absolute value", lambda x: np.abs(x), 0.9),
+        ("noise", lambda x: np.random.default_rng(1).normal(size=x.size), -0.02),
+    ],
+)
+@pytest.mark.parametrize("dtype", [float, np.float32])
+def test_the_default_learns_ordinary_things(name, function, least, dtype, rng):
+    x = rng.uniform(-1, 1, 4000)
+    y = function(x)
+    x = x.astype(dtype)
+    model = pe.ReservoirRegressor().fit(x[:3000], y[:3000])
+    score = r2_score(y[3000:], model.predict(x[3000:], state=model.state_))
+    assert least < score <= 1.0
+    if name == "noise":
+        assert score < 0.02
 
 
 def test_wrong_arguments(rng):
@@ -210,22 +263,6 @@ def test_names_of_features_do_not_outlive_a_new_fit(rng):
         pd.DataFrame(X, columns=["a"]), X
     )
     assert not hasattr(model.fit(X, X), "feature_names_in_")
-
-
-ORDER_MATTERS = "rows are time steps: their order and their company matter"
-
-
-@parametrize_with_checks(
-    [pe.ReservoirRegressor(pe.ParalESN(units=60), washout=0, standardize=False)],
-    expected_failed_checks=lambda estimator: {
-        "check_methods_sample_order_invariance": ORDER_MATTERS,
-        "check_methods_subset_invariance": ORDER_MATTERS,
-        "check_dtype_object": "arrays of objects are refused, whatever they hold",
-        "check_fit1d": "one dimension is a univariate series, which is no mistake",
-    },
-)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
 
 
 def test_every_alpha_predicts(rng):

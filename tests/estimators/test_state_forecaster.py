@@ -5,7 +5,6 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import paralesn as pe
 from paralesn.datasets import lorenz63, mackey_glass
@@ -321,43 +320,3 @@ def test_a_loop_that_diverges_says_so():
     model.fit(np.exp(np.arange(60) / 4))
     with pytest.raises(ValueError, match="the closed loop diverged"):
         model.forecast(100_000)
-
-
-class Alone(StateForecaster):
-    """Fitted without inputs known in advance, which scikit-learn's checks take for targets."""
-
-    def fit(self, y, X=None):
-        return super().fit(y)
-
-    def score(self, y, X=None):
-        return super().score(y)
-
-
-SECOND = "fit(y, X): the second argument is an input known in advance, which predicting needs too"
-ORDER = "rows are time steps: their order and their company matter"
-ALONE = {
-    "check_fit_score_takes_y": "fit(y, X) is the order of forecasting: what is observed comes first",
-    "check_dtype_object": "arrays of objects are refused, whatever they hold",
-    "check_methods_sample_order_invariance": ORDER,
-    "check_methods_subset_invariance": ORDER,
-    "check_fit1d": "one dimension is a univariate series, which is no mistake",
-    "check_fit2d_1sample": "the error names time steps, not samples",
-    "check_n_features_in_after_fitting": "the argument is called y, and so does the error",
-}
-WITH_INPUTS = dict.fromkeys(
-    [
-        "check_estimators_dtypes", "check_estimators_pickle", "check_f_contiguous_array_estimator",
-        "check_dict_unchanged", "check_fit_idempotent",
-    ],
-    SECOND,
-)  # fmt: skip
-
-
-@parametrize_with_checks(
-    [kind(pe.ParalESN(**SMALL), washout=0) for kind in (StateForecaster, Alone)],
-    expected_failed_checks=lambda estimator: (
-        ALONE if isinstance(estimator, Alone) else ALONE | WITH_INPUTS
-    ),
-)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import paralesn as pe
 from paralesn.features import filter_bank as module
@@ -183,19 +182,3 @@ def test_wrong_use(rng):
     bank.fit(rng.normal(size=(4, 9)))
     with pytest.raises(ValueError, match="X has 2 features, but FilterBank is expecting 1"):
         bank.transform(np.zeros((2, 9, 2)))
-
-
-LENGTH = "the second axis is time: series of any length may be transformed"
-
-
-@parametrize_with_checks(
-    [pe.FilterBank(**SMALL)],
-    expected_failed_checks=lambda estimator: {
-        "check_n_features_in": LENGTH,
-        "check_n_features_in_after_fitting": LENGTH,
-        "check_transformer_general": LENGTH,  # it ends with a demand for an error
-        "check_dtype_object": "arrays of objects are refused, whatever they hold",
-    },
-)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)

@@ -6,7 +6,6 @@ from sklearn.base import clone
 from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import paralesn as pe
 from paralesn.features import pooled_states as module
@@ -78,19 +77,3 @@ def test_wrong_arguments_and_use(rng):
         features.transform(np.zeros((2, 9, 2)))
     with pytest.raises(ValueError, match="X must be a collection of series"):
         features.transform(X[0])
-
-
-LENGTH = "the second axis is time: series of any length may be transformed"
-
-
-@parametrize_with_checks(
-    [pe.PooledStates(pe.ParalESN(**SMALL), segments=1)],
-    expected_failed_checks=lambda estimator: {
-        "check_n_features_in": LENGTH,
-        "check_n_features_in_after_fitting": LENGTH,
-        "check_transformer_general": LENGTH,  # it ends with a demand for an error
-        "check_dtype_object": "arrays of objects are refused, whatever they hold",
-    },
-)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.linear_model import RidgeCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import paralesn as pe
 from paralesn.readouts import dual_ridge as module
@@ -138,18 +137,3 @@ def test_wrong_data_and_arguments(rng):
     ):
         with pytest.raises(ValueError, match=message):
             call()
-
-
-COPIES = "a weighted row is left out as a whole, a repeated one is not: the penalty may differ"
-
-
-@parametrize_with_checks(
-    [pe.DualRidge(), pe.DualRidge([0.1])],
-    expected_failed_checks=lambda estimator: (
-        {"check_sample_weight_equivalence_on_dense_data": COPIES}
-        if len(estimator.alphas) > 1
-        else {}
-    ),
-)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)

@@ -14,7 +14,6 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from paralesn.readouts import mlp_network
 from paralesn.readouts.mlp import MLP
@@ -258,19 +257,3 @@ def test_in_scikit_learns_company(blobs):
     assert search.fit(X, y).best_score_ > 0.8
     again = pickle.loads(pickle.dumps(search.best_estimator_))
     np.testing.assert_array_equal(again.predict_proba(X), search.predict_proba(X))
-
-
-SHUFFLED = "minibatches and rows held out are drawn at random, and repeated rows draw others"
-
-
-@parametrize_with_checks(
-    [
-        MLP(task="classification", learning_rate=1e-2, batch_size=16, epochs=20),
-        MLP(task="regression", learning_rate=1e-2, batch_size=16, epochs=20),
-    ],
-    expected_failed_checks=lambda estimator: {
-        "check_sample_weight_equivalence_on_dense_data": SHUFFLED,
-    },
-)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)

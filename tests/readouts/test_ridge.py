@@ -12,7 +12,6 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import paralesn as pe
 from paralesn.datasets import mackey_glass
@@ -440,8 +439,3 @@ def test_missing_targets_are_not_let_in_later(rng):
     ridge = pe.Ridge(ALPHAS).fit(Z, Y).set_params(nan_targets="omit")
     with pytest.raises(ValueError, match="y contains NaN"):
         ridge.partial_fit(Z, np.where(Y > 0, np.nan, Y))
-
-
-@parametrize_with_checks([pe.Ridge()])
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)

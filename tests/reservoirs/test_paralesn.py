@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import paralesn as pe
 
@@ -281,22 +280,6 @@ def test_stream_takes_an_iterator_of_blocks(rng):
 
 
 # -- scikit-learn --------------------------------------------------------------------------------
-
-ORDER_MATTERS = "rows are time steps: their order and their company matter"
-EXPECTED_FAILURES = {
-    "check_methods_sample_order_invariance": ORDER_MATTERS,
-    "check_methods_subset_invariance": ORDER_MATTERS,
-    "check_dtype_object": "arrays of objects are refused, whatever they hold",
-    "check_fit1d": "one dimension is a univariate series, which is no mistake",
-}
-
-
-@parametrize_with_checks(
-    [pe.ParalESN(units=9), pe.ParalESN(units=9, layers=2, concat=True, dtype="float32")],
-    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
-)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
 
 
 def test_in_a_pipeline_with_pandas_output():

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from scipy.linalg import hadamard
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
-from test_paralesn import EXPECTED_FAILURES
 from threadpoolctl import threadpool_limits
 
 import paralesn as pe
@@ -262,14 +260,6 @@ def test_given_layers_are_run_as_drawn_ones(kind, rng):
     np.testing.assert_array_equal(clone(given).run(x)[0], states)
     with pytest.raises(ValueError, match="seed must be left alone"):
         given.set_params(seed=3).fit(x)
-
-
-@parametrize_with_checks(
-    [pe.ESN(units=9), pe.ResESN(units=9, layers=2), pe.StructuredRC(units=9, dtype="float32")],
-    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
-)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
 
 
 # -- bad input -------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ def test_trials_are_backtests_and_the_best_is_fitted_to_everything(proposed):
     assert smoothers.error == alone.overall()
     best = min(result.trials, key=lambda trial: trial.error)
     assert result.settings.items() <= best.settings.items()
-    again = type(result.model)(**result.model.get_params()).fit(y)
+    again = type(result.model)(**result.model.get_params(deep=False)).fit(y)
     np.testing.assert_array_equal(result.model.forecast(), again.forecast())
 
 
@@ -216,3 +216,43 @@ def test_wrong_budgets_are_named(budget):
 def test_other_models_are_named():
     with pytest.raises(TypeError, match="model must be a ReservoirForecaster or SmootherBank"):
         pe.tune(pe.Ridge(), noisy())
+
+
+def test_a_space_of_the_callers_own(rng, tmp_path):
+    """Every trial is a backtest of the model with the parameters that the caller named."""
+    t = np.arange(200)
+    y = np.sin(2 * np.pi * t / 12) + 0.2 * rng.normal(size=t.size)
+    model = pe.ReservoirForecaster(horizon=4)
+    space = {"reservoir__units": [16, 32], "readout__alphas": [(1.0,), (100.0,)], "season": [12]}
+    call = {"budget": 8, "origins": 4, "space": space, "storage": tmp_path / "trials"}
+    result = pe.tune(model, y, **call)
+    assert result.trials[0].settings == dict.fromkeys(space, "as given")
+    seen = {label for trial in result.trials for label in trial.settings.items()}
+    assert seen <= {(n, v) for n in space for v in ("as given", 16, 32, "(1.0,)", "(100.0,)", 12)}
+    given = pe.backtest(model, y, horizon=4, origins=4, refit=False).errors["model"]["mae"].mean()
+    for trial in result.trials[1:]:
+        values = {"(1.0,)": (1.0,), "(100.0,)": (100.0,)}
+        named = {n: values.get(v, v) for n, v in trial.settings.items() if v != "as given"}
+        candidate = pe.ReservoirForecaster(horizon=4).set_params(**named)
+        again = pe.backtest(candidate, y, horizon=4, origins=4, refit=False)
+        mae = again.errors["model"]["mae"].mean()
+        assert abs(trial.error / result.trials[0].error - mae / given) < 1e-9
+    more = pe.tune(model, y, **call | {"budget": 2})
+    assert [t.settings for t in more.trials[:8]] == [t.settings for t in result.trials]
+    with pytest.raises(ValueError, match="whose space differs"):
+        pe.tune(model, y, **call | {"space": {"season": [6]}})
+
+
+@pytest.mark.parametrize(
+    ("space", "message"),
+    [
+        ({"reservoir__unit": [3]}, "Invalid parameter 'unit' for estimator ParalESN"),
+        ({"season": 12}, r"space\['season'\] must be a sequence of values, got 12"),
+        ({"season": []}, r"space\['season'\] must be a sequence of values"),
+        ({}, "space must be a dict of names of parameters"),
+        ("season", "space must be a dict of names of parameters"),
+    ],
+)
+def test_a_wrong_space(space, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        pe.tune(pe.ReservoirForecaster(horizon=2), np.arange(50.0), space=space, origins=3)

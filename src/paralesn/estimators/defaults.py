@@ -5,8 +5,17 @@ Classification: filter banks were compared by their mean accuracy on 31 archive 
 every other one of these, with several pools each.
 Forecasting: 140 random configurations of 256 units were ranked by the closed loop's valid
 prediction time on Lorenz-63 and Mackey-Glass and by direct forecasts of two transformer series; the
-one with the best mean rank was taken. ``benchmarks/defaults.py`` and ``benchmarks/chaos.py``
-measure what came out of it, also on data that had no part in the choice.
+one with the best mean rank was taken.
+Regression: reservoirs were compared by the mean logarithm of 1 - R2 on 31 tasks (delays, products
+and powers of noise, NARMA, the memory tasks of the paper, chaotic series, one sensor from others,
+few rows, nothing but noise), all from seeds and training parts that are not reported. 110 random
+configurations of 1 to 3 layers and 70 around the best of them led to a layer that remembers and one
+that bends; they missed functions of a single delayed input, such as SinMem's, for which inputs must
+be bent before they are remembered. 50 configurations with such a first layer led to the default,
+which is as good on the rest but for NARMA30. Generalised cross-validation stayed: four blocks of
+time choose penalties that are better for one sensor and worse for two, and worse for Mackey-Glass.
+``benchmarks/defaults.py``, ``benchmarks/regression.py`` and ``benchmarks/chaos.py`` measure what
+came out of it, also on data that had no part in the choice.
 """
 
 from math import pi
@@ -31,32 +40,32 @@ def classifying_readout(features: Any) -> DualRidge | Ridge:
 
 
 def regressing_reservoir() -> ParalESN:
-    """The reservoir of a regressor that was given none: a layer that remembers, one that bends."""
+    """The reservoir of a regressor that was given none: bends, remembers and bends again."""
     return ParalESN(
-        units=300,
-        layers=2,
+        units=400,
+        layers=3,
         concat=True,
-        rho=(0.0, 0.9),
+        rho=(0.0, 0.2),
+        theta=(0.0, pi),
         phases="even",
-        input_scale=0.15,
-        bias_scale=0.3,
-        mix_scale=0.05,
-        mix_bias_scale=0.3,
+        input_scale=0.7,
+        bias_scale=1.5,
+        mix_scale=0.2,
+        mix_size=1,
         inter={
-            "rho": (0.0, 0.6),
-            "theta": (0.0, pi),
-            "input_scale": 2.4,
-            "bias_scale": 1.8,
-            "mix_scale": 1.2,
-            "mix_bias_scale": 0.0,
-            "mix_size": 9,
+            "rho": (0.0, 0.9),
+            "input_scale": 0.65,
+            "bias_scale": 0.9,
+            "mix_scale": 0.04,
+            "mix_bias_scale": 0.3,
+            "mix_size": 5,
         },
     )
 
 
 def regressing_readout() -> Ridge:
     """The readout of a regressor that was given none."""
-    return Ridge(alphas=tuple(10.0**k for k in range(-8, 7)))
+    return Ridge(alphas=tuple(10.0**k for k in range(-12, 7)))
 
 
 def forecasting_reservoir() -> ParalESN:

@@ -84,6 +84,8 @@ class Live:
         Where the model is; assign one that was saved to continue from it.
     width : int
         Values of a row.
+    may_miss : bool
+        Whether values of a row may be missing, NaN.
 
     Examples
     --------
@@ -100,6 +102,7 @@ class Live:
     def __init__(self, model: Any, fresh: bool = False) -> None:
         self._reader: LiveMembers | StateForecaster | ReservoirRegressor
         self.model = model
+        self.may_miss = False
         self.state = LiveState(None, np.zeros((0, 0)))
         if isinstance(model, Forecaster):
             if not isinstance(model.fitted_, FittedLoop):
@@ -120,7 +123,9 @@ class Live:
                 )
             if not fresh:
                 self.state = _end_of(model)
-        elif not fresh and all(h.ndim == 1 for h in model.state_.layers):  # of a single series
+            return
+        self.may_miss = model.fitted_.missing is not None
+        if not fresh and all(h.ndim == 1 for h in model.state_.layers):  # of a single series
             known = model.fitted_.missing
             last = np.zeros((0, 0)) if known is None else known.last.reshape(-1, self.width)
             self.state = replace(self.state, state=model.state_, newest=last)
@@ -134,7 +139,7 @@ class Live:
                 "one to the first values, or continue from the end of training"
             )
         members = LiveMembers(model.fitted_)
-        self._reader = members
+        self._reader, self.may_miss = members, True
         self.width = members.width
         self.state = replace(self.state, state=members.end())
 

@@ -1,12 +1,14 @@
 """Settings of a forecaster that are worth trying, and forecasters made of them."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import pi, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
+from paralesn import checks
 from paralesn.estimators import defaults
 from paralesn.estimators.forecaster.estimator import Forecaster, SmootherBank
 from paralesn.estimators.forecaster.fitting import seasons_of_panel
@@ -63,13 +65,19 @@ class Space:
     settings : dict of str to Choice or Range
     given : "direct", "closed loop" or "smoothers"
         What the model is as it was given.
+    values : dict of str to dict
+        Of parameters named by the caller: the values that options stand for. Empty where the space
+        is our own.
     """
 
     settings: dict[str, Choice | Range]
     given: str
+    values: dict[str, dict[Any, Any]] = field(default_factory=dict)
 
     def matters(self, name: str, chosen: Settings) -> bool:
         """Whether a setting has an effect beside those chosen before it."""
+        if name in self.values:
+            return True
         member = chosen.get("member", GIVEN)
         kind = self.given if member == GIVEN else member
         if name in _OF_RESERVOIR:
@@ -124,6 +132,37 @@ def search_space(model: Forecaster, material: Material) -> Space:
         "angle": Choice((pi, pi / 2, pi / 4)), "input_scale": Range(0.05, 2.0),
     }  # fmt: skip
     return Space(settings, LOOP if is_loop else "direct")
+
+
+def named_space(model: Forecaster, options: Any) -> Space:
+    """The space of a caller: values to try for parameters of the model, by their names."""
+    expected = "a dict of names of parameters to sequences of values"
+    if not isinstance(options, Mapping) or not options:
+        raise checks.fail("space", options, expected, TypeError)
+    settings: dict[str, Choice | Range] = {}
+    values: dict[str, dict[Any, Any]] = {}
+    for name, several in options.items():
+        if isinstance(several, str) or not hasattr(several, "__iter__") or not len(list(several)):
+            raise checks.fail(f"space[{name!r}]", several, "a sequence of values")
+        values[name] = {_label(value): value for value in several}
+        for value in values[name].values():  # a name that does not exist is an error here
+            clone(model).set_params(**{name: value})
+        settings[name] = Choice((GIVEN, *values[name]))
+    return Space(settings, "direct", values)
+
+
+def _label(value: Any) -> Any:
+    """What stands for a value in a trial: itself, or how it is written."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
+
+
+def with_values(model: Forecaster, settings: Settings, space: Space) -> Forecaster:
+    """An unfitted forecaster: the model but for parameters named by the caller."""
+    chosen = {n: space.values[n][label] for n, label in settings.items() if label != GIVEN}
+    copy: Forecaster = clone(model).set_params(**clone(chosen, safe=False))
+    return copy
 
 
 def _seasons(material: Material) -> list[str]:

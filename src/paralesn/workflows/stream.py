@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from paralesn.estimators.forecaster.live_members import Position
 from paralesn.estimators.live import Live, LiveState
 from paralesn.persistence import save
 from paralesn.tables.notes import listed
@@ -49,7 +48,6 @@ class LineReader:
     def __init__(self, live: Live) -> None:
         self._live = live
         self._expected = _expected_numbers(live)
-        self._may_miss = isinstance(live.state.state, Position)
 
     def read(self, line: bytes, number: int) -> np.ndarray:
         """Predictions after line `number`; a wrong line is counted and raises ValueError."""
@@ -69,7 +67,7 @@ class LineReader:
             row = np.zeros(0)
         if row.size != width or (commas and commas != width - 1):
             raise ValueError(f"expected {self._expected}, got {text[:80]!r}")
-        if np.isinf(row).any() or (np.isnan(row).any() and not self._may_miss):
+        if np.isinf(row).any() or (np.isnan(row).any() and not self._live.may_miss):
             raise ValueError(f"expected finite numbers, got {text[:80]!r}")
         return row
 

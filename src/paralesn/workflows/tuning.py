@@ -15,7 +15,13 @@ from paralesn.estimators.forecaster.parts import Material, read_material
 from paralesn.estimators.forecaster.seasons import check_season
 from paralesn.files import require
 from paralesn.workflows.budget import Limit, check_budget
-from paralesn.workflows.candidates import Settings, make_candidate, search_space
+from paralesn.workflows.candidates import (
+    Settings,
+    make_candidate,
+    named_space,
+    search_space,
+    with_values,
+)
 from paralesn.workflows.progress import Progress, silent
 from paralesn.workflows.rolling_origin import (
     at_horizon,
@@ -106,6 +112,7 @@ def tune(
     X: Any = None,
     *,
     budget: Any = "60s",
+    space: Any = None,
     horizon: int | None = None,
     origins: Any = 20,
     seed: int = 0,
@@ -140,6 +147,9 @@ def tune(
         Time such as ``"60s"``, ``"5min"`` or ``"1h"``, a number of seconds (float), or a number of
         trials (int), which makes the outcome reproducible. It is for this call, and without the
         final fit.
+    space : dict of str to sequence, optional
+        Values to try for parameters of the model, by name, instead of what is tried otherwise:
+        ``{"reservoir__units": [64, 128], "season": [7, 365]}``.
     horizon : int, optional
         Steps to forecast. Default: the model's.
     origins : int or sequence of int
@@ -176,9 +186,12 @@ def tune(
     material = _newest(material)
     steps = check_horizon(model, horizon, material)
     base = at_horizon(model, steps)
-    judge = _Judge(base, material, steps, origins, seed)
-    about = {"data": _fingerprint(material), "model": repr(sorted(base.get_params().items())),
+    judge = _Judge(base, material, steps, origins, seed, space)
+    model = repr(sorted(base.get_params(deep=False).items()))
+    about = {"data": _fingerprint(material), "model": model,
              "horizon": steps, "origins": judge.origins[:, 0].tolist(), "seed": seed}  # fmt: skip
+    if space is not None:
+        about["space"] = {name: repr(choice) for name, choice in judge.space.settings.items()}
     file = TrialFile(storage, about)
     trials = file.read()
     file.start(trials)
@@ -196,7 +209,13 @@ class _Judge:
     """Errors of settings, all from the same origins and in the same unit."""
 
     def __init__(
-        self, model: Forecaster, material: Material, horizon: int, origins: Any, seed: int
+        self,
+        model: Forecaster,
+        material: Material,
+        horizon: int,
+        origins: Any,
+        seed: int,
+        space: Any = None,
     ) -> None:
         self._model, self._material, self._horizon, self._seed = model, material, horizon, seed
         self.origins = check_origins(origins, horizon, material)
@@ -204,10 +223,12 @@ class _Judge:
         before = material.part(np.zeros_like(self.origins[0]), self.origins[0])
         season = check_season(getattr(model, "season", "auto"))
         _, self._scale = seasonal_units(before.panel, season)
-        self.space = search_space(model, before)
+        self.space = search_space(model, before) if space is None else named_space(model, space)
 
     def candidate(self, settings: Settings) -> Forecaster:
         """The forecaster of settings, not fitted."""
+        if self.space.values:
+            return with_values(self._model, settings, self.space)
         return make_candidate(self._model, settings, self._horizon, self._seed)
 
     def error(self, settings: Settings) -> float:

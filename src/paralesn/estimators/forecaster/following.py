@@ -101,7 +101,7 @@ def _new_rows(fitted: FittedForecaster, y: Any) -> tuple[Panel, list[int]]:
     if not (same or (arrays and len(panel.values) == len(layout.names))):
         raise ValueError(
             f"y must come in the form of fit ({layout.kind}, {len(layout.names)} series), got "
-            f"{panel.layout.kind} with {len(panel.values)}"
+            f"{panel.layout.kind} with {len(panel.values)}. Reshape your data"
         )
     if layout.kind == LONG:
         at = {label: i for i, label in enumerate(layout.names)}

@@ -272,3 +272,8 @@ class Forecaster(BaseEstimator):
         if isinstance(self.fitted_, FittedLoop):
             raise AttributeError(f"{name} is there with strategy='auto' only")
         return self.fitted_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

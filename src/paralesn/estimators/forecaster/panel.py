@@ -122,7 +122,8 @@ def read_panel(
             )
         count = int(np.isfinite(array).sum())
         if not array.size or count < least:
-            raise ValueError(f"{who} must hold at least {max(least, 1)} values, got {count}")
+            what = f"{count} sample" if count == 1 else f"{count}"
+            raise ValueError(f"{who} must hold at least {max(least, 1)} values, got {what}")
         regular.append(array)
     return Panel(layout, regular, grids, _counted(notes))
 
@@ -181,9 +182,10 @@ def _read_arrays(y: Any, name: str) -> tuple[Layout, list[np.ndarray]]:
         return Layout(LIST, list(range(len(arrays)))), arrays
     array = numbers(y, name)
     if array.ndim == 0 or array.ndim > 2 or 0 in array.shape:
+        empty = f": 0 feature(s) (shape={array.shape}) while a minimum of 1 is required."
         raise ValueError(
             f"{name} must be (time,), (time, series) or a list of series, and not empty, got shape "
-            f"{array.shape}"
+            f"{array.shape}" + (empty if array.shape[1:] == (0,) else "")
         )
     if array.ndim == 1:
         return Layout(FLAT, [0]), [array]
