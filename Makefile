@@ -6,6 +6,8 @@
 #   make quick      a minute of tests, while you write: those not marked slow
 #   make test       all tests and doctests
 #   make check      what a change must pass, and what CI runs: lint, types, imports, all tests
+#   make lowest     the quick tests with the lowest versions that pyproject.toml allows
+#   make newest     the same with the newest
 #   make bench      the speed claims, each beside its rivals
 #   make interop    dozens of cases of use with other libraries, and what comes of each
 #   make docs       the site, with its examples run
@@ -16,7 +18,7 @@ WORKERS ?= auto
 PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 PYTEST = .venv/bin/pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal
 .DELETE_ON_ERROR:
-.PHONY: demo reproduce quick test check bench interop docs clean
+.PHONY: demo reproduce quick test check lowest newest bench interop docs clean
 
 demo: .venv/installed
 	.venv/bin/paralesn demo
@@ -37,6 +39,21 @@ check: .venv/browser
 	.venv/bin/mypy
 	.venv/bin/lint-imports
 	$(PYTEST)
+
+# Old releases beside new ones of what they depend on deprecate each other: no errors of ours.
+lowest:
+	$(PYTHON) -m venv .venv-lowest
+	$(PYTHON) .ci/floors.py > .venv-lowest/floors.txt
+	$(subst .venv/,.venv-lowest/,$(PIP)) -c .venv-lowest/floors.txt -e ".[all,energy,dev]"
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-lowest/kernels $(subst .venv/,.venv-lowest/,$(PYTEST)) -m "not slow" -W default::DeprecationWarning
+
+# Without aeon and sktime, which hold others back, and with PyTorch as in constraints.txt.
+newest:
+	$(PYTHON) -m venv .venv-newest
+	grep ^torch== constraints.txt > .venv-newest/torch.txt
+	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade -c .venv-newest/torch.txt \
+	  -e ".[data,energy,plot,search,tables,torch,dev]"
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-newest/kernels $(subst .venv/,.venv-newest/,$(PYTEST)) -m "not slow" -W default::DeprecationWarning
 
 bench: .venv/bench
 	PARALESN_FIGURES=docs/benchmarks .venv/bin/python -m benchmarks --save docs/benchmarks
@@ -78,5 +95,5 @@ docs: .venv/docs
 
 clean:
 	rm -rf docs/_build docs/gallery docs/api/generated docs/_generated benchmarks/.cache
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-lowest .venv-newest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -11,5 +11,7 @@ SUITES = {
     "defaults": "Accuracy without any choice of hyperparameters, on real data",
     "regression": "R2 of default regressors on ordinary tasks, beside other reservoirs",
     "forecasting": "Accuracy of default forecasts of real series, beside statsforecast",
+    "probabilities": "How calibrated the classifier is, beside scikit-learn's calibration",
+    "series_regression": "A number for every series, beside aeon's Rocket regressors",
     "classifiers": "Accuracy against time, beside MiniRocket, MultiRocket and Hydra",
 }

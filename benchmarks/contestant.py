@@ -15,12 +15,13 @@ from functools import partial
 import numpy as np
 
 from benchmarks import rivals
-from paralesn import ESN, ParalESN, ReservoirRegressor, Ridge
+from paralesn import ES2N, ESN, NVAR, ParalESN, PlasticESN, ReservoirRegressor, Ridge
 from paralesn.datasets import mackey_glass
 
 NAMES = ("ours", "PyTorch scan", "JAX associative_scan", "reservoirpy ESN", "NumPy ESN loop")
 FITS = ("our fit", "reservoirpy fit", "PyTorch scan and scikit-learn Ridge(svd)")
 ESNS = ("our ESN", "our ParalESN", "their ESN")  # theirs is reservoirpy's
+OTHERS = ("our NVAR", "their NVAR", "our ES2N", "their ES2N", "our PlasticESN", "their PlasticESN")
 ALPHAS = (0, 0.01, 0.1, 1, 10, 100)
 WASHOUT = 100
 
@@ -56,6 +57,20 @@ def echo_state(name: str, units: int, steps: int, series: int, density: float) -
     else:
         ours = ESN(units=units, density=density).fit(X)
     return partial(ours.run, X)
+
+
+def other_states(name: str, units: int, steps: int) -> rivals.States:
+    """Make the call that computes all states of one series by another reservoir.
+
+    Of NVAR, `units` is the number of delays of three features; plastic ones are adapted first.
+    """
+    x = np.random.default_rng(0).uniform(-1, 1, (steps, 3))
+    if name.startswith("their"):
+        return rivals.reservoirpy_other(name.removeprefix("their "), x, units)
+    ours: NVAR | ES2N | PlasticESN = NVAR(units)
+    if not name.endswith("NVAR"):
+        ours = (ES2N if name.endswith("ES2N") else PlasticESN)(units=units)
+    return partial(ours.fit(x).run, x)
 
 
 def fit(name: str, units: int, steps: int) -> rivals.States:
@@ -97,6 +112,8 @@ def main() -> None:
     name, units, steps, rounds = sys.argv[1], *map(int, sys.argv[2:5])
     if name in ESNS:
         call = echo_state(name, units, steps, int(sys.argv[5]), float(sys.argv[6]))
+    elif name in OTHERS:
+        call = other_states(name, units, steps)
     else:
         call = (fit if name in FITS else states)(name, units, steps)
     seconds = []

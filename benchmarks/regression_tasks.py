@@ -107,6 +107,9 @@ def _small(seed: int) -> Iterator[Task]:
     yield _split("the same and noise, 200 rows", "small or noisy", u[:1200], noisy[:1200], 1000)
     product = u[:, 0] * np.roll(u[:, 0], 1)
     yield _split("x(t) x(t-1), 300 rows", "small or noisy", u[:1300, :1], product[:1300], 1000)
+    holes = rng.random((3000, 1)) < 0.05  # as missing="mask" reads them
+    masked = np.hstack([np.where(holes, 0.0, u[:, :1]), holes])
+    yield _split("x(t) x(t-1), 5 % missing", "small or noisy", masked, product)
 
 
 def _sensors(part: str) -> Iterator[Task]:

@@ -6,7 +6,17 @@ import numpy as np
 
 from benchmarks.contestant import race
 from benchmarks.timing import Report, medians
-from paralesn import ESN, SCR, ParalESN, ResESN, StructuredRC
+from paralesn import (
+    ES2N,
+    ESN,
+    NVAR,
+    SCR,
+    ContinuousESN,
+    ParalESN,
+    PlasticESN,
+    ResESN,
+    StructuredRC,
+)
 
 
 def run() -> Report:
@@ -15,6 +25,7 @@ def run() -> Report:
     against_reservoirpy(report)
     against_esn(report)
     threads(report)
+    others(report)
     structured(report)
     return report
 
@@ -46,6 +57,18 @@ def against_esn(report: Report) -> None:
         report.ratio(claim, seconds["our ParalESN"], seconds["our ESN"])
 
 
+def others(report: Report) -> None:
+    """NVAR, ES2N and the plastic ESN against reservoirpy's, one series of three features."""
+    for kind, units, size in (
+        ("NVAR", 2, "2 delays"), ("NVAR", 10, "10 delays"), ("ES2N", 128, "N=128"),
+        ("ES2N", 1024, "N=1024"), ("PlasticESN", 128, "N=128"), ("PlasticESN", 1024, "N=1024"),
+    ):  # fmt: skip
+        steps = 500 if units == 1024 else 5000
+        seconds = race((f"our {kind}", f"their {kind}"), units, steps, rounds=3)
+        claim = f"{kind} {size}, {steps} steps, against reservoirpy"
+        report.ratio(claim, seconds[f"our {kind}"], seconds[f"their {kind}"])
+
+
 def threads(report: Report) -> None:
     """Two threads against one."""
     rng = np.random.default_rng(0)
@@ -64,7 +87,8 @@ def structured(report: Report) -> None:
     """Time of a step of the others, on one thread, and of a hundred thousand units."""
     x = np.random.default_rng(0).uniform(-1, 1, (2000, 1))
     makers = {"ParalESN": ParalESN, "SCR": SCR, "StructuredRC": StructuredRC, "ESN": ESN,
-              "ResESN": ResESN}  # fmt: skip
+              "ResESN": ResESN, "ES2N": ES2N, "ContinuousESN": ContinuousESN,
+              "PlasticESN": PlasticESN}  # fmt: skip
     for units in (128, 1024):
         runs = {
             name: partial(make(units=units, n_jobs=1).fit(x).run, x)
@@ -72,6 +96,11 @@ def structured(report: Report) -> None:
         }
         for name, seconds in medians(runs, rounds=5).items():
             report.value(f"one step of {name}, N={units}, one thread", seconds / len(x) * 1e6, "us")
+    for delays in (2, 20):
+        nvar = NVAR(delays, n_jobs=1).fit(x)
+        seconds = medians({"nvar": partial(nvar.run, x)}, rounds=5)["nvar"]
+        claim = f"one step of NVAR, {nvar.n_features_out_} products, one thread"
+        report.value(claim, seconds / len(x) * 1e6, "us")
     large = StructuredRC(units=100_000).fit(x)
     seconds = medians({"large": partial(large.last, x[:50])}, rounds=5)["large"]
     report.value("one step of StructuredRC, N=100000", seconds / 50 * 1e3, "ms")

@@ -23,6 +23,20 @@ def reservoirpy_esn(x: np.ndarray, units: int) -> States:
     return lambda: reservoir.run(x)
 
 
+def reservoirpy_other(name: str, x: np.ndarray, units: int) -> States:
+    """reservoirpy's NVAR (of so many delays), ES2N, or reservoir with intrinsic plasticity."""
+    from reservoirpy import nodes
+
+    if name == "NVAR":
+        node: Any = nodes.NVAR(delay=units, order=2)
+    elif name == "ES2N":
+        node = nodes.ES2N(units, proximity=0.1, sr=0.9, rc_connectivity=1.0, seed=0)
+    else:
+        node = nodes.IPReservoir(units, sr=0.9, sigma=0.2, rc_connectivity=1.0, seed=0)
+        node.fit(x)
+    return lambda: node.run(x)
+
+
 def reservoirpy_batch(X: np.ndarray, units: int, density: float) -> States:
     """reservoirpy's reservoir on series X (B, T, F), one after the other as it does."""
     from reservoirpy.nodes import Reservoir

@@ -42,6 +42,7 @@ html_theme = "furo"
 html_title = f"paralesn {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = [("versions.js", {"defer": "defer"})]
 html_copy_source = False
 html_theme_options: dict[str, object] = {
     "light_css_variables": {"color-brand-primary": "#1f5fa8", "color-brand-content": "#1f5fa8"},

@@ -83,6 +83,56 @@ def overview():
     save(figure, "overview")
 
 
+def reservoirs():
+    """What the other reservoirs are for: memory, plasticity, feedback, and laws."""
+    import matplotlib.pyplot as plt
+
+    import paralesn as pe
+    from paralesn import datasets
+
+    figure, panels = plt.subplots(2, 2, figsize=(11, 5.6), layout="constrained")
+    memory, plastic, tones, law = panels.ravel()
+    shown = ((pe.ESN(units=50), "0.55"), (pe.ES2N(units=50, proximity=0.05), "tab:blue"))
+    for reservoir, color in shown:
+        capacity = pe.theory.memory_capacity(reservoir)
+        curve = capacity.per_delay[:71]
+        memory.plot(curve, color=color, label=f"{type(reservoir).__name__}: {capacity.total:.0f}")
+    memory.set(title="What 50 units remember", xlabel="delay", ylabel="squared correlation")
+
+    x, bins = np.random.default_rng(0).uniform(-5, 5, 4000), np.linspace(-1, 1, 61)
+    before, after = pe.ESN(units=100), pe.PlasticESN(units=100, std=0.3).fit(x)
+    for reservoir, color, label in (
+        (before, "0.55", "ESN"), (after, "tab:blue", "after plasticity"),
+    ):  # fmt: skip
+        states = reservoir.run(x)[0][100:].ravel()
+        plastic.hist(states, bins, density=True, color=color, alpha=0.7, label=label)
+    target = np.exp(-0.5 * (bins / 0.3) ** 2) / (0.3 * np.sqrt(2 * np.pi))
+    plastic.plot(bins, target, color="tab:orange", label="target")
+    plastic.set(title="Outputs of units, inputs too large", xlabel="state", yticks=[])
+
+    pitch = np.repeat(np.random.default_rng(0).uniform(0.15, 0.4, 52), 50)
+    tone = np.sin(np.cumsum(pitch))
+    esn = pe.ESN(units=200, rho=0.8, input_scale=0.5, bias_scale=0.5)
+    model = pe.ReservoirRegressor(esn, feedback=True, feedback_noise=0.01)
+    model = model.fit(pitch[:2000], tone[:2000])
+    made = model.predict(pitch[2000:2200], state=model.state_)
+    tones.plot(tone[2000:2200], color="0.6", linewidth=3, label="target")
+    tones.plot(made, color="tab:blue", linewidth=1.2, label="output, fed back")
+    tones.plot(4 * pitch[2000:2200] - 3.2, color="tab:orange", label="input: the frequency")
+    tones.set(title="Output feedback", xlabel="time step", yticks=[])
+
+    series = datasets.lorenz63(1400, seed=0)
+    loop = pe.ReservoirForecaster(pe.NVAR(order=3), strategy="closed-loop").fit(series[:600])
+    t = np.arange(1, 801) / 55.2
+    law.plot(t, series[600:, 0], color="0.6", linewidth=3, label="Lorenz system")
+    law.plot(t, loop.forecast(800)[:, 0], color="tab:blue", linewidth=1.2, label="NVAR")
+    law.set(title="A law from 600 points", xlabel="Lyapunov times", yticks=[])
+    for panel in panels.ravel():
+        panel.margins(y=0.25)
+        panel.legend(frameon=False, loc="upper left", ncols=3, fontsize="small")
+    save(figure, "reservoirs")
+
+
 def start():
     """The forecast of the ten-minute start."""
     import matplotlib.pyplot as plt
@@ -172,6 +222,7 @@ def clear(path):
 OTHERS = {
     "forecast_classics": forecast_classics,
     "overview": overview,
+    "reservoirs": reservoirs,
     "start": start,
     "torch_scan": torch_scan,
 }

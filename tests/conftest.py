@@ -1,5 +1,6 @@
 import gc
 import os
+import shutil
 
 # Several pytest workers (-n) share the cores: their BLAS and OpenMP threads would wait for each
 # other. This must be said before NumPy is imported. Threads of the package stay as they are.
@@ -79,3 +80,21 @@ def one_torch_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")  # no longer: its event loop would be in the way of others
+def browser():
+    """A browser to open pages in; tests that need one are skipped where none can be started."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    names = ("chromium", "chromium-browser", "google-chrome")
+    installed = next(filter(None, map(shutil.which, names)), None)
+    as_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    with playwright.sync_playwright() as session:
+        try:
+            found = session.chromium.launch(
+                executable_path=installed, args=["--no-sandbox"] if as_root else []
+            )
+        except playwright.Error as error:
+            pytest.skip(f"no browser can be started: {error.message.splitlines()[0]}")
+        yield found
+        found.close()

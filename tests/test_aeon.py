@@ -1,4 +1,4 @@
-"""Classifier and forecaster as aeon's users meet them."""
+"""Classifier, regressor and forecaster as aeon's users meet them."""
 
 import subprocess
 import sys
@@ -15,10 +15,10 @@ with warnings.catch_warnings():
     pytest.importorskip("aeon", reason="aeon is not installed: pip install 'paralesn[aeon]'")
     from aeon.testing.estimator_checking import parametrize_with_checks
 
-    from paralesn.aeon import ParalESNClassifier, ParalESNForecaster
+    from paralesn.aeon import ParalESNClassifier, ParalESNForecaster, ParalESNRegressor
 
 
-@parametrize_with_checks([ParalESNClassifier, ParalESNForecaster])
+@parametrize_with_checks([ParalESNClassifier, ParalESNRegressor, ParalESNForecaster])
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("least_rows", [weighing.LEAST_ROWS, 4], ids=["as it is", "reservoir too"])
 def test_aeons_own_checks(check, least_rows, monkeypatch):
@@ -34,8 +34,20 @@ def test_it_is_the_classifier_with_channels_before_time(rng):
     ours = pe.ReservoirClassifier(pe.FilterBank(units=64, seed=3)).fit(X, y)
     new = rng.normal(size=(20, 30, 2))
     np.testing.assert_array_equal(theirs.predict(new.transpose(0, 2, 1)), ours.predict(new))
+    np.testing.assert_array_equal(
+        theirs.predict_proba(new.transpose(0, 2, 1)), ours.predict_proba(new)
+    )
     ragged = [x[:, : 20 + i] for i, x in enumerate(X.transpose(0, 2, 1)[:10])]
     assert len(ParalESNClassifier(units=64).fit(ragged, y[:10]).predict(ragged)) == 10
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_it_is_the_series_regressor_with_channels_before_time(rng):
+    X, y = rng.normal(size=(12, 30, 2)), rng.normal(size=12)
+    theirs = ParalESNRegressor(units=64, random_state=3).fit(X.transpose(0, 2, 1), y)
+    ours = pe.ReservoirSeriesRegressor(pe.FilterBank(units=64, levels=True, seed=3)).fit(X, y)
+    new = rng.normal(size=(20, 30, 2))
+    np.testing.assert_array_equal(theirs.predict(new.transpose(0, 2, 1)), ours.predict(new))
 
 
 @pytest.fixture

@@ -231,7 +231,11 @@ def test_metrics_operators_and_adapters_are_in_the_reference():
     assert names["paralesn.layers.operators"] == {
         operator.__name__ for operator in pe.operators.OPERATORS
     }
-    assert names["paralesn.aeon"] == {"ParalESNClassifier", "ParalESNForecaster"}
+    assert names["paralesn.aeon"] == {
+        "ParalESNClassifier",
+        "ParalESNForecaster",
+        "ParalESNRegressor",
+    }
     assert names["paralesn.sktime"] == {"ParalESNForecaster"}
     assert names["paralesn.torch"] == {"ParalESNBlock"}
 

@@ -56,7 +56,11 @@ EXPECTED = {
     "PooledStates": OF_WHOLE_SERIES | {"check_transformer_general": LENGTH},
     "ReservoirClassifier": OF_WHOLE_SERIES | {
         "check_classifiers_train": LENGTH,
-        "check_sample_weight_equivalence_on_dense_data": "repeated series calibrate other filters",
+        "check_sample_weight_equivalence_on_dense_data":
+            "repeated series calibrate other filters, and are not left out as a whole",
+    },
+    "ReservoirSeriesRegressor": OF_WHOLE_SERIES | {
+        "check_sample_weight_equivalence_on_dense_data": "repeated series are standardised by others",
     },
     "DualRidge": {
         "check_sample_weight_equivalence_on_dense_data":
@@ -115,17 +119,21 @@ def small():
 
 # Instances in place of, or beside, the defaults: smaller, or of another kind.
 INSTANCES = {
+    "ContinuousESN": lambda: [pe.ContinuousESN(units=9)],
     "DualRidge": lambda: [pe.DualRidge(), pe.DualRidge([0.1])],
+    "ES2N": lambda: [pe.ES2N(units=9, layers=2)],
     "ESN": lambda: [pe.ESN(units=9)],
     "FilterBank": lambda: [pe.FilterBank(units=64, thresholds=5)],
     "MLP": lambda: [
         pe.MLP(task=task, learning_rate=1e-2, batch_size=16, epochs=20)
         for task in ("classification", "regression")
     ],
+    "NVAR": lambda: [pe.NVAR(), pe.NVAR(3, (1, 3), stride=2, dtype="float32")],
     "ParalESN": lambda: [
         pe.ParalESN(units=9),
         pe.ParalESN(units=9, layers=2, concat=True, dtype="float32"),
     ],
+    "PlasticESN": lambda: [pe.PlasticESN(units=9, rate=1e-6)],  # for inputs of about 100
     "PooledStates": lambda: [pe.PooledStates(small(), segments=1)],
     "ResESN": lambda: [pe.ResESN(units=9, layers=2)],
     "ReservoirClassifier": lambda: [
@@ -135,6 +143,11 @@ INSTANCES = {
     "ReservoirRegressor": lambda: [
         pe.ReservoirRegressor(),
         pe.ReservoirRegressor(pe.ParalESN(units=60), washout=0, standardize=False),
+        pe.ReservoirRegressor(pe.ESN(units=30), feedback=True, feedback_noise=0.1),
+    ],
+    "ReservoirSeriesRegressor": lambda: [
+        pe.ReservoirSeriesRegressor(pe.FilterBank(units=64, levels=True)),
+        pe.ReservoirSeriesRegressor(pe.PooledStates(small(), segments=1)),
     ],
     "StructuredRC": lambda: [pe.StructuredRC(units=9, dtype="float32")],
 }
@@ -160,8 +173,6 @@ def expected_failures(estimator):
     failures = dict(next((EXPECTED[name] for name in names if name in EXPECTED), {}))
     weighted = "check_sample_weight_equivalence_on_dense_data"
     if isinstance(estimator, pe.DualRidge) and len(estimator.alphas) == 1:
-        del failures[weighted]
-    if isinstance(estimator, pe.ReservoirClassifier) and "Pooled" in repr(estimator.features):
         del failures[weighted]
     return failures
 

@@ -78,6 +78,17 @@ def test_another_process_gets_the_same_bits(name, tmp_path):
     np.testing.assert_array_equal(np.load(tmp_path / "z.npy"), output(MODELS[name]))
 
 
+def test_another_model_than_the_expected_is_an_error(tmp_path):
+    pe.save(pe.Ridge(), tmp_path / "model")
+    assert isinstance(pe.load(tmp_path / "model", pe.Ridge), pe.Ridge)
+    with pytest.raises(
+        ValueError, match=r"model cannot be loaded: it holds a Ridge, expected a MLP"
+    ):
+        pe.load(tmp_path / "model", pe.MLP)
+    with pytest.raises(TypeError, match="expect must be a class, got 'Ridge'"):
+        pe.load(tmp_path / "model", "Ridge")
+
+
 def test_a_loaded_model_goes_on_learning(tmp_path):
     half = pe.Ridge().fit(X[:100], Y[:100])
     pe.save(half, tmp_path / "half")

@@ -62,7 +62,7 @@ def test_parameters_of_a_default_are_listed_and_set(model, name, default):
 def test_a_default_that_is_named_predicts_as_one_that_is_not(rng):
     x, y = series(rng)
     plain = pe.ReservoirRegressor().fit(x, y)
-    named = pe.ReservoirRegressor().set_params(reservoir__units=300, readout__per_target=False)
+    named = pe.ReservoirRegressor().set_params(reservoir__units=400, readout__per_target=False)
     assert named.reservoir is not None
     np.testing.assert_array_equal(named.fit(x, y).predict(x), plain.predict(x))
 
@@ -98,11 +98,11 @@ def test_searches(search, rng):
     options = {"n_iter": 2} if search is RandomizedSearchCV else {}
     options |= {"random_state": 0} if search is not GridSearchCV else {}
     x, y = series(rng)
-    grid = {"reservoir__units": [4, 60]}
+    grid = {"reservoir__units": [6, 240]}
     found = search(pe.ReservoirRegressor(), grid, cv=TimeSeriesSplit(2), **options).fit(x, y)
     assert found.best_estimator_.reservoir_.units == found.best_params_["reservoir__units"]
     if search is not HalvingGridSearchCV:  # which draws rows at random, and so has no time
-        assert found.best_params_ == {"reservoir__units": 60}
+        assert found.best_params_ == {"reservoir__units": 240}
         assert found.best_score_ > 0.9
     X, labels = cases(rng)
     grid = {"features__units": [64, 128]}
@@ -116,9 +116,9 @@ def test_searches(search, rng):
 def test_search_of_a_pipeline(rng):
     x, y = series(rng)
     model = make_pipeline(StandardScaler(), pe.ReservoirRegressor(standardize=False))
-    grid = {"reservoirregressor__reservoir__units": [4, 60]}
+    grid = {"reservoirregressor__reservoir__units": [6, 240]}
     found = GridSearchCV(model, grid, cv=TimeSeriesSplit(2)).fit(x, y)
-    assert found.best_params_ == {"reservoirregressor__reservoir__units": 60}
+    assert found.best_params_ == {"reservoirregressor__reservoir__units": 240}
 
 
 @pytest.mark.filterwarnings("ignore")  # of Optuna about itself
@@ -128,12 +128,12 @@ def test_search_by_optuna(rng):
     from optuna.distributions import CategoricalDistribution
 
     x, y = series(rng)
-    space = {"reservoir__units": CategoricalDistribution([4, 60])}
+    space = {"reservoir__units": CategoricalDistribution([6, 240])}
     found = integration.OptunaSearchCV(
         pe.ReservoirRegressor(), space, cv=TimeSeriesSplit(2), n_trials=4, random_state=0
     ).fit(x, y)
-    assert found.best_params_ == {"reservoir__units": 60}
-    assert found.best_estimator_.reservoir_.units == 60
+    assert found.best_params_ == {"reservoir__units": 240}
+    assert found.best_estimator_.reservoir_.units == 240
 
 
 def test_a_default_that_is_tuned_travels(rng, tmp_path):

@@ -8,7 +8,7 @@ from sphinx.application import Sphinx
 
 from paralesn import datasets
 
-_LOADS = re.compile(r"""datasets\.load\(["'](\w+)["']\)""")
+_LOADS = re.compile(r"""datasets\.load\(["']([\w:]+)["']\)""")
 _NOTE = """
 .. warning::
 
@@ -21,8 +21,8 @@ _NOTE = """
 
 def missing(source: str) -> list[str]:
     """Names of the datasets a script loads whose files are not at hand."""
-    present = {entry.name: entry.present for entry in datasets.available()}
-    return [name for name in _LOADS.findall(source) if not present[name.lower()]]
+    present = {entry.name.lower() for entry in datasets.available() if entry.present}
+    return [name for name in _LOADS.findall(source) if name.lower() not in present]
 
 
 def runnable(folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""Classifier and forecaster for aeon: its shapes (cases, channels, time), conventions and checks.
+"""Classifier, regressor and forecaster with aeon's shapes (cases, channels, time) and conventions.
 
 Needs the extra ``aeon``: ``pip install 'paralesn[aeon]'``.
 """
@@ -10,6 +10,7 @@ import numpy as np
 
 from paralesn.estimators.classifier import ReservoirClassifier
 from paralesn.estimators.forecaster.estimator import ReservoirForecaster
+from paralesn.estimators.series_regressor import ReservoirSeriesRegressor
 from paralesn.features.filter_bank import FilterBank
 from paralesn.files import require
 
@@ -21,7 +22,16 @@ from aeon.forecasting.base import (  # noqa: E402
     IterativeForecastingMixin,
     SeriesToSeriesForecastingMixin,
 )
+from aeon.regression.base import BaseRegressor  # noqa: E402
 from aeon.utils.validation import check_n_jobs  # noqa: E402
+
+_OF_WHOLE_SERIES = {
+    "capability:multivariate": True,
+    "capability:unequal_length": True,
+    "capability:multithreading": True,
+    "algorithm_type": "convolution",
+    "X_inner_type": ["np-list", "numpy3D"],
+}
 
 
 class ParalESNClassifier(BaseClassifier):
@@ -48,13 +58,7 @@ class ParalESNClassifier(BaseClassifier):
     >>> ParalESNClassifier().fit(X, [0, 1] * 10).predict(X)  # doctest: +SKIP
     """
 
-    _tags = {  # noqa: RUF012
-        "capability:multivariate": True,
-        "capability:unequal_length": True,
-        "capability:multithreading": True,
-        "algorithm_type": "convolution",
-        "X_inner_type": ["np-list", "numpy3D"],
-    }
+    _tags = _OF_WHOLE_SERIES
 
     def __init__(
         self,
@@ -72,14 +76,7 @@ class ParalESNClassifier(BaseClassifier):
         super().__init__()
 
     def _fit(self, X: Any, y: np.ndarray) -> "ParalESNClassifier":
-        self._n_jobs = check_n_jobs(self.n_jobs)
-        bank = FilterBank(
-            self.units,
-            thresholds=self.thresholds,
-            n_jobs=self._n_jobs,
-            seed=self.random_state,
-        )
-        model = ReservoirClassifier(bank, class_weight=self.class_weight)
+        model = ReservoirClassifier(_bank(self), class_weight=self.class_weight)
         self.model_ = model.fit(_time_first(X), y)
         return self
 
@@ -87,9 +84,56 @@ class ParalESNClassifier(BaseClassifier):
         return self.model_.predict(_time_first(X))
 
     def _predict_proba(self, X: Any) -> np.ndarray:
-        """One for the class predicted: a ridge readout knows no probabilities."""
-        predicted = self.model_.predict(_time_first(X))
-        return (predicted[:, None] == self.classes_).astype(float)
+        return self.model_.predict_proba(_time_first(X))
+
+    @classmethod
+    def _get_test_params(cls, parameter_set: str = "default") -> dict[str, Any]:
+        return {"units": 64, "thresholds": 2}
+
+
+class ParalESNRegressor(BaseRegressor):
+    """Predict a number for every series: `ReservoirSeriesRegressor` for aeon.
+
+    Parameters
+    ----------
+    units : int
+        Number of filters, a multiple of 64.
+    thresholds : int
+        Thresholds of each filter's response.
+    n_jobs : int
+        Threads; -1 is every core.
+    random_state : int or None
+        Seed of the filters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from paralesn.aeon import ParalESNRegressor  # doctest: +SKIP
+    >>> X = np.random.default_rng(0).normal(size=(20, 1, 50))  # (cases, channels, time)
+    >>> ParalESNRegressor().fit(X, X.std(axis=(1, 2))).predict(X)  # doctest: +SKIP
+    """
+
+    _tags = _OF_WHOLE_SERIES
+
+    def __init__(
+        self,
+        units: int = 1024,
+        thresholds: int = 8,
+        n_jobs: int = 1,
+        random_state: int | None = None,
+    ) -> None:
+        self.units = units
+        self.thresholds = thresholds
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        super().__init__()
+
+    def _fit(self, X: Any, y: np.ndarray) -> "ParalESNRegressor":
+        self.model_ = ReservoirSeriesRegressor(_bank(self, levels=True)).fit(_time_first(X), y)
+        return self
+
+    def _predict(self, X: Any) -> np.ndarray:
+        return self.model_.predict(_time_first(X))
 
     @classmethod
     def _get_test_params(cls, parameter_set: str = "default") -> dict[str, Any]:
@@ -193,6 +237,18 @@ class ParalESNForecaster(
 
         own = {"reservoir": ParalESN(units=10, seed=0), "readout": Ridge((0.1,))}
         return [{}, {**own, "horizon": 3, "season": 4}]
+
+
+def _bank(model: Any, levels: bool = False) -> FilterBank:
+    """The filter bank of a model's parameters; `_n_jobs` is set on the model, as aeon demands."""
+    model._n_jobs = check_n_jobs(model.n_jobs)
+    return FilterBank(
+        model.units,
+        thresholds=model.thresholds,
+        levels=levels,
+        n_jobs=model._n_jobs,
+        seed=model.random_state,
+    )
 
 
 def _time_first(X: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any
 
@@ -61,6 +62,17 @@ def interval(name: str, value: Any, **bounds: Any) -> tuple[float, float]:
     if low > high:
         raise fail(name, value, "a pair (min, max) with min <= max")
     return low, high
+
+
+def rising(name: str, value: Any, least: int = 0, most: int | None = None) -> tuple[int, ...]:
+    """Whole numbers from `least` to `most`, each larger than the one before, at least one."""
+    expected = "a rising sequence of whole numbers"
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise fail(name, value, expected, TypeError)
+    numbers = tuple(integer(f"{name}[{i}]", n, least, most) for i, n in enumerate(value))
+    if not numbers or any(a >= b for a, b in pairwise(numbers)):
+        raise fail(name, value, expected)
+    return numbers
 
 
 def penalties(name: str, value: Any, positive: bool = False) -> None:

@@ -31,6 +31,8 @@ PARENT = """
 import os, sys, time
 from paralesn.paper import workers
 
+os.getppid = lambda: 1  # as on Windows, where it never changes
+
 def work(_):
     print(os.getpid(), flush=True)
     time.sleep(60)

@@ -20,7 +20,7 @@ def data(rng, n, p, targets=None, noise=0.5):
 FORMS = {  # what to set in order to get there
     "eigenvectors": {},
     "downhill": {"_SMALL": 1},
-    "sample": {"_SMALL": 1, "_SAMPLE": 25},
+    "sample": {"_SMALL": 1, "_SAMPLE": 20},
 }
 
 
@@ -77,19 +77,47 @@ def test_weighted_errors_are_those_of_rows_left_out(rng):
         assert np.mean(errors) == pytest.approx(score, rel=1e-6)
 
 
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("n", "p"), [(30, 60), (60, 30)])
+@pytest.mark.parametrize("targets", [None, 2])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_predictions_left_out_are_those_of_models_fitted_without(
+    rng, monkeypatch, form, n, p, targets, weighted
+):
+    for name, value in {**FORMS[form], "_KEPT": 12}.items():
+        monkeypatch.setattr(module, name, value)
+    Z, Y = data(rng, n, p, targets)
+    weight = np.where(rng.uniform(size=n) < 0.2, 0, rng.uniform(0.5, 3, n)) if weighted else None
+    model = pe.DualRidge().fit(Z, Y, weight)
+    left_out = model.left_out_
+    everything = np.arange(n) if weight is None else np.flatnonzero(weight)
+    complete = form == "eigenvectors" or (form == "downhill" and n < p)
+    assert set(left_out.rows) <= set(everything)
+    assert len(left_out.rows) == (len(everything) if complete else 12)
+    for row, prediction in zip(left_out.rows, left_out.predictions, strict=True):
+        rest = np.arange(n) != row
+        without = SklearnRidge(model.alpha_ * p).fit(
+            Z[rest], Y[rest], sample_weight=None if weight is None else weight[rest]
+        )
+        np.testing.assert_allclose(
+            prediction, np.ravel(without.predict(Z[row : row + 1])), rtol=1e-5, atol=1e-6
+        )
+
+
 @pytest.mark.parametrize("single", [False, True])
 def test_going_downhill_finds_what_eigenvectors_find(rng, single):
     Z, Y = data(rng, 120, 300, 2, noise=1.0)
     Z -= Z.mean(axis=0)
     Z, Y = Z.astype(np.float32 if single else float), Y - Y.mean(axis=0)
     alphas, share = 300 * 10.0 ** np.arange(-4, 2), np.full(120, 1 / 120)
-    errors, coef = leave_one_out.by_eigenvectors(Z, Y, alphas, share)
-    tried, other = leave_one_out.downhill(Z, Y, alphas, share)
+    errors, coef, left_out = leave_one_out.by_eigenvectors(Z, Y, alphas, share)
+    tried, other, also = leave_one_out.downhill(Z, Y, alphas, share)
     known = ~np.isnan(tried)
     tolerance = 1e-3 if single else 1e-8
     np.testing.assert_allclose(tried[known], errors[known], rtol=tolerance)
     assert np.nanargmin(tried) == errors.argmin()
     np.testing.assert_allclose(other, coef, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(also, left_out, rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize(("n", "p"), [(30, 50), (90, 40)])

@@ -439,3 +439,52 @@ def test_missing_targets_are_not_let_in_later(rng):
     ridge = pe.Ridge(ALPHAS).fit(Z, Y).set_params(nan_targets="omit")
     with pytest.raises(ValueError, match="y contains NaN"):
         ridge.partial_fit(Z, np.where(Y > 0, np.nan, Y))
+
+
+def test_gamma_makes_degrees_of_freedom_count_more(rng):
+    """The score is n RSS / (n - 1 - gamma df)^2 in units of the variance, from the hat matrix."""
+    Z, y = rng.normal(size=(40, 6)), rng.normal(size=40)
+    alphas, standard = (0.5, 5.0, 50.0), (Z - Z.mean(axis=0)) / Z.std(axis=0)
+    centred = y - y.mean()
+    for gamma in (1.0, 1.4):
+        ridge = pe.Ridge(alphas, gamma=gamma).fit(Z, y)
+        for alpha, score in zip(alphas, ridge.scores_[:, 0], strict=True):
+            hat = standard @ np.linalg.solve(standard.T @ standard + alpha * np.eye(6), standard.T)
+            rest = ((centred - hat @ centred) ** 2).sum()
+            expected = 40 * rest / (40 - 1 - gamma * np.trace(hat)) ** 2 / y.var()
+            assert abs(score - expected) < 1e-10
+    with pytest.raises(ValueError, match=r"gamma must be a finite number in \[1, inf\), got 0.5"):
+        pe.Ridge(gamma=0.5).fit(Z, y)
+
+
+@pytest.mark.parametrize(("n", "p"), [(30, 70), (70, 30), (40, 40)])
+@pytest.mark.parametrize("alphas", [(0.03,), (0.5, 3.0)])
+@pytest.mark.parametrize("form", ["flat", "targets", "each"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_predictions_left_out_are_those_of_models_fitted_without(rng, n, p, alphas, form, weighted):
+    X = rng.normal(size=(n, p)) * rng.uniform(0.1, 2, p) + 3
+    Y = np.sign(X[:, :2] - 3) + 2 * rng.normal(size=(n, 2)) * [1, 5]
+    Y = Y[:, 0] if form == "flat" else Y
+    weight = rng.uniform(0.5, 3, n) if weighted else None
+    model = pe.Ridge(alphas, per_target=form == "each").fit(X, Y, weight)
+    some = np.arange(0, n, 3)
+    left_out = model.left_out(X[some], Y[some], None if weight is None else weight[some])
+    Z = (X - model.mean_) / model.scale_
+    for row, predicted in zip(some, left_out, strict=True):
+        rest = np.arange(n) != row
+        without = SklearnRidge(model.alpha_).fit(
+            Z[rest], Y[rest], sample_weight=None if weight is None else weight[rest]
+        )
+        expected = without.predict(Z[row : row + 1])[0]
+        np.testing.assert_allclose(predicted, expected, rtol=1e-6, atol=1e-6)
+
+
+def test_predictions_left_out_without_a_penalty(rng):
+    """The states are a basis of fewer dimensions than there are of them."""
+    X = rng.normal(size=(50, 4)) @ rng.normal(size=(4, 9))
+    y = X[:, 0] + rng.normal(size=50)
+    model = pe.Ridge([0]).fit(X, y)
+    for row, predicted in enumerate(model.left_out(X, y)[:10]):
+        rest = np.delete(np.column_stack([np.ones(50), X]), row, 0)
+        coef = np.linalg.lstsq(rest, np.delete(y, row), rcond=1e-10)[0]
+        assert predicted == pytest.approx(np.append(1, X[row]) @ coef, rel=1e-7)

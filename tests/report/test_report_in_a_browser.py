@@ -1,8 +1,6 @@
 """The report in a real browser: what it shows, what can be done with it, what it asks for."""
 
-import os
 import re
-import shutil
 
 import pytest
 
@@ -12,22 +10,6 @@ from paralesn.report import build, stored
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytestmark = pytest.mark.slow
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    installed = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    as_root = hasattr(os, "geteuid") and os.geteuid() == 0
-    with playwright.sync_playwright() as session:
-        try:
-            found = session.chromium.launch(
-                executable_path=installed, args=["--no-sandbox"] if as_root else []
-            )
-        except playwright.Error as error:
-            pytest.skip(f"no browser can be started: {error.message.splitlines()[0]}")
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from paralesn.runtime import compiler
+from paralesn.runtime import compiler, kernel_cache
 
 # A kernel made like those of the package, by a factory and from another one, but compiled in no
 # time. Prints a result, how many kernels were compiled and how many came from the cache.
@@ -77,6 +77,38 @@ folder.write_text("a file in the way")
 """
 
 
+ANOTHER_NUMBA = """
+import warnings
+from numba.core import caching, dispatcher
+from numba.core.registry import CPUDispatcher
+{change}
+warnings.filterwarnings("error", message="compiled kernels are not kept")
+try:
+    import paralesn.runtime.compiler as c
+    @c.kernel
+    def f(x): return x
+except RuntimeWarning as told:
+    print(str(told).rpartition("knows ")[2].replace(" ", "_"))
+warnings.filterwarnings("ignore", message="compiled kernels are not kept")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("del caching.IndexDataCacheFile", "'IndexDataCacheFile'"),
+        ("del caching.Cache._index_key", "'_index_key'"),
+        ("caching.Cache.__init__ = lambda self, function, more: None", "'more'"),
+        ("caching.Cache.__init__ = lambda self, function: None", "'_cache_file'"),
+    ],
+)
+def test_with_another_numba_it_compiles_in_memory_and_says_so(toy, change, told):
+    printed = toy(ANOTHER_NUMBA.format(change=change), "print(type(total._cache).__name__)")
+    assert told in printed[0]
+    assert printed[1:3] == ["NullCache", "15.0"]
+
+
 @pytest.mark.slow
 def test_with_no_folder_to_write_to_it_compiles_in_memory(toy):
     printed = toy(NOWHERE, "print(type(total._cache).__name__)")
@@ -104,10 +136,10 @@ def test_a_damaged_cache_is_not_fatal(toy, tmp_path):
 def test_an_edit_of_any_engine_file_makes_the_cache_stale(tmp_path):
     (tmp_path / "a.py").write_text("x = 1")
     (tmp_path / "b.py").write_text("y = 1")
-    stamp = compiler.source_stamp(tmp_path)
-    assert compiler.source_stamp(tmp_path) == stamp
+    stamp = kernel_cache.source_stamp(tmp_path)
+    assert kernel_cache.source_stamp(tmp_path) == stamp
     (tmp_path / "b.py").write_text("y = 2")
-    assert compiler.source_stamp(tmp_path) != stamp
+    assert kernel_cache.source_stamp(tmp_path) != stamp
 
 
 @pytest.mark.slow

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 import numpy as np
 
 from paralesn import checks
+from paralesn.layers.delays import DelayLayer
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.layers.recurrent import RecurrentLayer
 
-Layer = DiagonalLayer | RecurrentLayer
+Layer = DiagonalLayer | RecurrentLayer | DelayLayer
 States = tuple[np.ndarray, ...]  # of each layer (B, N)
 
 POOLS = ("last", "mean", "std", "max", "min", "ppv")  # statistics over time
@@ -200,11 +201,12 @@ def feed_back(
     predicted = np.empty((*inputs.shape[:2], outputs))
     z = np.empty((inputs.shape[1], columns), inputs.dtype)
     x = inputs[0].copy()
-    for t in range(inputs.shape[0]):
-        x[:, outputs:] = inputs[t, :, outputs:]
-        state = step(program, x, state, z)
-        predicted[t] = z @ weights.T + intercept + (x[:, :outputs] if difference else 0.0)
-        x[:, :outputs] = predicted[t]
+    with np.errstate(over="ignore", invalid="ignore"):  # whoever asked looks at the result
+        for t in range(inputs.shape[0]):
+            x[:, outputs:] = inputs[t, :, outputs:]
+            state = step(program, x, state, z)
+            predicted[t] = z @ weights.T + intercept + (x[:, :outputs] if difference else 0.0)
+            x[:, :outputs] = predicted[t]
     return predicted
 
 

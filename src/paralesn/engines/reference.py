@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paralesn.engines.base import Batch, Layer, States, feed_back
+from paralesn.layers.delays import DelayLayer
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.layers.operators import Cycle, Dense, Identity, Operator, Sparse
+from paralesn.layers.recurrent import RecurrentLayer
 
 
 class Program(NamedTuple):
@@ -34,15 +36,18 @@ def advance(layer: Layer, h: np.ndarray, x: np.ndarray) -> np.ndarray:
     """One step of the recurrence.
 
     Diagonal layers: ``h = eigenvalues h + tau (W_in x + b)``; recurrent ones:
-    ``h = branch h + gain tanh(recurrent h + W_in x + b)``, without tanh where they are linear.
+    ``h = branch h + gain tanh(recurrent h + W_in x + b)``, without tanh where they are linear;
+    delays: the window ``h`` of the latest inputs takes x in at its front.
     """
+    if isinstance(layer, DelayLayer):
+        return np.concatenate([x, h[: h.size - x.size]])
     if isinstance(layer, DiagonalLayer):
         return layer.eigenvalues * h + layer.tau * drive(layer, x)
     driven = drive(layer, x) + multiply(layer.recurrent, h)
     return multiply(layer.branch, h) + layer.gain * (driven if layer.linear else np.tanh(driven))
 
 
-def drive(layer: Layer, x: np.ndarray) -> np.ndarray:
+def drive(layer: DiagonalLayer | RecurrentLayer, x: np.ndarray) -> np.ndarray:
     """``W_in x + b``."""
     if isinstance(layer, DiagonalLayer) and layer.tokens:  # x names the column of W_in
         return layer.w_in[:, int(x[0])] + layer.bias
@@ -80,9 +85,15 @@ def walsh_hadamard(x: np.ndarray) -> np.ndarray:
 def mix(layer: Layer, h: np.ndarray) -> np.ndarray:
     """``tanh(Re(kernel * h + bias))`` with zero padding to the same size; recurrent layers: h.
 
+    Delays: products of the values that the window h holds at the layer's lags.
+
     Orientation: ``out[i] = sum_j kernel[j] h[i + j - (k - 1) // 2]``; an even kernel reaches one
     unit further to the right.
     """
+    if isinstance(layer, DelayLayer):
+        values = h[layer.positions()]
+        products = [values[layer.factors(order)].prod(axis=1) for order in layer.orders.tolist()]
+        return np.concatenate(products)
     if not isinstance(layer, DiagonalLayer):
         return h
     k = layer.mix_kernel.size

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, is_regressor
+from sklearn.base import ClassifierMixin, is_regressor
 from sklearn.utils import assert_all_finite, compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -14,31 +13,28 @@ from sklearn.utils.validation import (
     _check_sample_weight,
     check_is_fitted,
     column_or_1d,
-    has_fit_parameter,
 )
 
-from paralesn import checks, sources
+from paralesn import checks
 from paralesn.estimators import defaults
-from paralesn.estimators.components import check_readout, own_features, own_readout
-from paralesn.features.filter_bank import FilterBank
-from paralesn.features.pooled_states import PooledStates
-from paralesn.missing import ERROR, MissingValues, opened, reopened
+from paralesn.estimators.components import check_readout
+from paralesn.estimators.probabilities import PowerCalibration, calibrate
+from paralesn.estimators.series_readout import SeriesReadout, check_weighs, fit_readout
+from paralesn.missing import ERROR, MissingValues
 from paralesn.persistence import register
 from paralesn.readouts.dual_ridge import DualRidge
-from paralesn.sources import Source
-from paralesn.tunable import TunableDefaults
-
-_AT_ONCE = 1 << 14  # series whose features are kept while a readout is fitted
+from paralesn.readouts.fitted_dual_ridge import LeftOut
+from paralesn.readouts.ridge import Ridge
 
 
-def _asks_readout(method: str) -> Any:
-    """Whether the readout, fitted or not, has a method."""
-
-    def check(model: "ReservoirClassifier") -> bool:
-        readout = getattr(model, "readout_", model.readout)
-        return readout is not None and hasattr(readout, method)
-
-    return check
+def _knows_probabilities(model: "ReservoirClassifier") -> bool:
+    """Whether the readout has probabilities of its own, or decision values that are calibrated."""
+    if hasattr(model, "fitted_"):
+        readout = model.readout_
+        return model.fitted_.calibration is not None or hasattr(readout, "predict_proba")
+    readout = model.readout
+    is_ours = readout is None or isinstance(readout, (DualRidge, Ridge))
+    return is_ours or hasattr(readout, "predict_proba")
 
 
 def _decides(model: "ReservoirClassifier") -> bool:
@@ -49,12 +45,17 @@ def _decides(model: "ReservoirClassifier") -> bool:
 @register
 @dataclass(frozen=True, eq=False)
 class FittedClassifier:
-    """Fitted features and readout, and the labels, sorted."""
+    """Fitted features and readout, and the labels, sorted.
+
+    `calibration` makes probabilities of decision values; None where the readout has its own, or
+    none at all.
+    """
 
     features: Any
     readout: Any
     classes: np.ndarray
     missing: MissingValues | None = None
+    calibration: PowerCalibration | None = None
 
     def check(self, model: Any = None) -> None:
         """Check that what a file said was learnt fits together."""
@@ -66,7 +67,7 @@ class FittedClassifier:
 
 
 @register
-class ReservoirClassifier(TunableDefaults, ClassifierMixin, BaseEstimator):
+class ReservoirClassifier(ClassifierMixin, SeriesReadout):
     """Classify series: a row of features for each, and a linear readout fitted in closed form.
 
     Parameters
@@ -141,50 +142,21 @@ class ReservoirClassifier(TunableDefaults, ClassifierMixin, BaseEstimator):
             Labels: whole numbers, strings, truth values.
         sample_weight : array (batch,), optional
         """
-        features = own_features(self.features, defaults.classifying_features)
-        default = partial(defaults.classifying_readout, features)
-        readout = own_readout(self.readout, default, "classification")
-        owner = type(self).__name__
-        source, missing = opened(X, self.missing, owner, sources.collection, by_series=True)
+        features, readout, source, missing = self._begin(X, "classification")
         classes, labels = _classes(y, len(source))
         weight = self._weights(classes, labels, sample_weight)
-        arguments = {} if weight is None else {"sample_weight": weight}
-        if weight is not None and not has_fit_parameter(readout, "sample_weight"):
-            raise ValueError(
-                f"class_weight and sample_weight need a readout whose fit takes sample_weight, "
-                f"got {type(readout).__name__}"
-            )
+        if weight is not None:
+            check_weighs(readout, "class_weight and sample_weight need")
         targets = _indicators(labels, classes.size) if is_regressor(readout) else classes[labels]
-        data = _data_for(features, source)
-        if isinstance(readout, DualRidge) and len(source) > _AT_ONCE:
-            features.fit(data)
-            readout.fit_blocks(partial(features.blocks, data), targets, **arguments)
-        else:
-            readout.fit(features.fit_transform(data), targets, **arguments)
-        self.fitted_ = FittedClassifier(features, readout, classes, missing)
+        left_out = fit_readout(features, readout, source, targets, weight)
+        calibration = None if left_out is None else _calibrated(left_out, labels, weight)
+        self.fitted_ = FittedClassifier(features, readout, classes, missing, calibration)
         return self
-
-    @property
-    def features_(self) -> Any:
-        """The fitted features."""
-        return self.fitted_.features
-
-    @property
-    def readout_(self) -> Any:
-        """The fitted readout."""
-        return self.fitted_.readout
 
     @property
     def classes_(self) -> np.ndarray:
         """The labels, sorted."""
         return self.fitted_.classes
-
-    @property
-    def n_features_in_(self) -> int:
-        """Features (channels) of a time step."""
-        missing = self.fitted_.missing
-        extra = 0 if missing is None else missing.flagged.size
-        return int(self.features_.n_features_in_) - extra
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels of the series X."""
@@ -195,11 +167,18 @@ class ReservoirClassifier(TunableDefaults, ClassifierMixin, BaseEstimator):
         best = decision.argmax(axis=1) if decision.ndim == 2 else (decision > 0).astype(int)
         return self.classes_[best]
 
-    @available_if(_asks_readout("predict_proba"))
+    @available_if(_knows_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the classes, (batch, classes), where the readout gives them."""
+        """Probabilities of the classes, (batch, classes), in the order of `classes_`.
+
+        `Ridge` and `DualRidge` are calibrated on what they say of training series that were left
+        out; other readouts give their own.
+        """
         check_is_fitted(self, "fitted_")
-        return self._read_out(X, self.readout_.predict_proba)
+        calibration = self.fitted_.calibration
+        if calibration is None:
+            return self._read_out(X, self.readout_.predict_proba)
+        return calibration.probabilities(self.decision_function(X))
 
     @available_if(_decides)
     def decision_function(self, X: Any) -> np.ndarray:
@@ -208,13 +187,6 @@ class ReservoirClassifier(TunableDefaults, ClassifierMixin, BaseEstimator):
         if is_regressor(self.readout_):
             return self._read_out(X, self.readout_.predict)
         return self._read_out(X, self.readout_.decision_function)
-
-    def _read_out(self, X: Any, method: Any) -> np.ndarray:
-        """What a method of the readout says of the series X, block by block."""
-        call = (self.n_features_in_, type(self).__name__, sources.collection)
-        source = reopened(X, self.fitted_.missing, *call)
-        blocks = self.features_.blocks(_data_for(self.features_, source))
-        return np.concatenate([np.asarray(method(block)) for block in blocks])
 
     def _weights(
         self, classes: np.ndarray, labels: np.ndarray, sample_weight: Any
@@ -242,16 +214,6 @@ class ReservoirClassifier(TunableDefaults, ClassifierMixin, BaseEstimator):
             lost = classes.tolist()[int(of_class.argmin())]
             raise ValueError(f"class_weight and sample_weight must leave some of class {lost!r}")
         return weight
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.three_d_array = True
-        return tags
-
-
-def _data_for(features: Any, source: Source) -> Any:
-    """Series as features take them: parsed for ours, arrays for others'."""
-    return source if isinstance(features, (FilterBank, PooledStates)) else source.values()
 
 
 def _classes(y: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -281,3 +243,13 @@ def _indicators(labels: np.ndarray, count: int) -> np.ndarray:
     if count == 2:
         return np.where(labels == 1, 1.0, -1.0)
     return np.where(labels[:, None] == np.arange(count), 1.0, -1.0)
+
+
+def _calibrated(
+    left_out: LeftOut, labels: np.ndarray, weight: np.ndarray | None
+) -> PowerCalibration:
+    """Calibration on series left out, but for those that are the only ones of their class."""
+    several = np.bincount(labels)[labels[left_out.rows]] > 1
+    rows, decision = left_out.rows[several], left_out.predictions[several]
+    decision = decision[:, 0] if decision.shape[1] == 1 else decision
+    return calibrate(decision, labels[rows], None if weight is None else weight[rows])

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from paralesn.estimators.feedback import Loop
 from paralesn.estimators.forecaster.estimator import Forecaster
 from paralesn.estimators.forecaster.fitted import FittedLoop
 from paralesn.estimators.forecaster.live_members import LiveMembers, Position
@@ -164,8 +165,12 @@ class Live:
             x, last = missing.row(np.asarray(row, float), newest.ravel())
             newest = last.reshape(-1, self.width)
         x = x if reader.scaling_ is None else reader.scaling_.apply(x)
-        z, state = reader.reservoir_.step(x, before)
-        predicted = np.asarray(self._readout.predict(z[None])).reshape(1, -1)
+        if (feedback := reader.fitted_.feedback) is not None:
+            loop = Loop(reader.reservoir_, self._readout, feedback, reader.scaling_)
+            predicted, state = loop.read_row(x, before)
+        else:
+            z, state = reader.reservoir_.step(x, before)
+            predicted = np.asarray(self._readout.predict(z[None])).reshape(1, -1)
         self.state = replace(self.state, state=state, newest=newest, lines=lines)
         return predicted
 

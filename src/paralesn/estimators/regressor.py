@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
@@ -11,12 +11,14 @@ from sklearn.utils.validation import _check_feature_names, _get_feature_names, c
 
 from paralesn import checks, scaling, series
 from paralesn.estimators import defaults
+from paralesn.estimators import feedback as output_feedback
 from paralesn.estimators.components import (
     check_readout,
     check_reservoir,
     own_readout,
     own_reservoir,
 )
+from paralesn.estimators.feedback import Feedback, Loop
 from paralesn.estimators.state_blocks import StateBlocks
 from paralesn.estimators.targets import Targets, restore, targets_for
 from paralesn.layers.state import State
@@ -27,6 +29,7 @@ from paralesn.reservoirs.base import Reservoir
 from paralesn.scaling import Scaling
 from paralesn.sources import Source
 from paralesn.tunable import TunableDefaults
+from paralesn.typing import ListOfSeries
 
 _WASHOUT, _SHARE = 100, 10  # of each series a tenth is left out, at most a hundred steps
 
@@ -37,7 +40,8 @@ class FittedRegressor:
     """Everything a regressor learnt.
 
     `state` is that of the reservoir at the end of training, `feature_names` are those of a frame's
-    columns, and `is_flat` says whether targets came without an axis of their own.
+    columns, `is_flat` says whether targets came without an axis of their own, and `feedback` what
+    is fed back, if anything.
     """
 
     reservoir: Reservoir
@@ -47,36 +51,47 @@ class FittedRegressor:
     feature_names: np.ndarray | None
     is_flat: bool
     missing: MissingValues | None = None
+    feedback: Feedback | None = None
 
     def check(self, model: Any = None) -> None:
         """Check that what a file said was learnt fits together."""
         check_reservoir(self.reservoir)
         check_readout(self.readout, self.reservoir.n_features_out_)
-        if self.state.origin != self.reservoir.fingerprint_:
+        origin = self.reservoir.fingerprint_
+        if self.feedback is not None:
+            self.feedback.check()
+            origin = output_feedback.origin(self.reservoir)
+        if self.state.origin != origin:
             raise ValueError("the state does not belong to the reservoir")
         if self.scaling is not None:
-            self.scaling.check(self.reservoir.n_features_in_)
+            self.scaling.check(self.n_inputs)
         if self.missing is not None:
-            self.missing.check(self.reservoir.n_features_in_)
+            self.missing.check(self.n_inputs)
+
+    @property
+    def n_inputs(self) -> int:
+        """What the reservoir reads at a step, without what is fed back to it."""
+        fed = 0 if self.feedback is None else self.feedback.n_targets
+        return self.reservoir.n_features_in_ - fed
 
 
 @register
 class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Predict a target at every time step from the input up to it.
 
-    The states of the reservoir are read out at each time step. The default reservoir has a layer
-    that remembers and one that combines: delays, products and powers of inputs can be learnt
-    without any setting. X may be one series, a batch, or a
-    list of series of different lengths. With a `Ridge` readout, training and prediction need memory
-    for one block of states, however long the series.
+    The states of the reservoir are read out at each time step. The default reservoir bends its
+    inputs, remembers what was bent and bends it again: delays, products and powers of inputs are
+    learnt without any setting. X may be one series, a batch, or a list of series of different
+    lengths. With a `Ridge` readout, training and prediction need memory for one block of states,
+    however long the series.
 
     Parameters
     ----------
     reservoir : reservoir, optional
-        Default: a `ParalESN` of two layers, chosen by experiment. Its parameters have names, as
+        Default: a `ParalESN` of three layers, chosen by experiment. Its parameters have names, as
         `reservoir__units`, also where none is given.
     readout : regressor, optional
-        Default: `Ridge` with penalties from 1e-8 to 1e6. Any other scikit-learn regressor is given
+        Default: `Ridge` with penalties from 1e-7 to 1e6. Any other scikit-learn regressor is given
         all states at once.
     washout : int, optional
         Time steps at the start of each series that are neither learnt from nor scored. Default: a
@@ -87,12 +102,24 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
         What to do about missing inputs (NaN, None): refuse them; fill them in between their
         neighbours in time, at the ends by the nearest value; or read them as the mean of training,
         with an additional input for each feature that had missing values, 1 where one is missing.
+    feedback : bool
+        Let the reservoir read, beside the input, what came out one step before, first
+        :math:`y_{t-1}`, then :math:`x_t`: in training the target (teacher forcing), in prediction
+        its own output. For systems that follow their own past, such as generators of patterns. A
+        loop that runs away is an error. Predictions start from zero unless they are given a state
+        that knows the last output: `state_`, or what `warm_up` returns.
+    feedback_noise : float
+        Noise on the targets fed back in training, in standard deviations of them: it teaches the
+        readout to correct its own errors. About 1e-4 to 1e-2 makes long loops stable.
+    seed : int, None or Generator
+        Of that noise.
 
     Attributes
     ----------
     reservoir_, readout_ : the fitted ones
     state_ : State
         State of the reservoir at the end of training; pass it to `predict` to continue from there.
+        With `feedback` its last array is the last target, scaled as the reservoir reads it.
     scaling_ : Scaling or None
         Mean and scale of the inputs over the training series.
     n_features_in_ : int
@@ -121,12 +148,18 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
         washout: int | None = None,
         standardize: bool = True,
         missing: str = ERROR,
+        feedback: bool = False,
+        feedback_noise: float = 0.0,
+        seed: Any = 0,
     ) -> None:
         self.reservoir = reservoir
         self.readout = readout
         self.washout = washout
         self.standardize = standardize
         self.missing = missing
+        self.feedback = feedback
+        self.feedback_noise = feedback_noise
+        self.seed = seed
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to inputs X and targets y.
@@ -137,11 +170,13 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
         y : array-like (time,) or (time, targets), with a batch axis or as a list where X is
         """
         standardize = checks.flag("standardize", self.standardize)
+        is_fed_back = checks.flag("feedback", self.feedback)
+        noise = checks.number("feedback_noise", self.feedback_noise, 0.0)
         reservoir = own_reservoir(self.reservoir, defaults.regressing_reservoir, standardize)
         readout = own_readout(self.readout, defaults.regressing_readout, "regression")
         names = _get_feature_names(X)
         source, missing = opened(X, self.missing, type(self).__name__)
-        targets = targets_for(y, source, allow_nan=_omits_nan(readout))
+        targets = targets_for(y, source, allow_nan=_omits_nan(readout) and not is_fed_back)
         washout = self._washouts(source)
         if (source.lengths <= washout).any():
             b = int((source.lengths <= washout).argmax())
@@ -149,12 +184,21 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
                 f"every series must be longer than the washout ({washout[b]} steps), got "
                 f"{source.lengths[b]} in series {b}; washout=None leaves out a tenth of each"
             )
-        reservoir.fit(source.first_row())
-        scales = scaling.measure(source) if standardize else None
-        blocks = StateBlocks(reservoir, scales, source)
+        scales = read = scaling.measure(source) if standardize else None
+        feedback = None
+        if is_fed_back:
+            rng = checks.generator(self.seed)
+            source, feedback = output_feedback.prepare(source, targets, standardize, noise, rng)
+            read = feedback.joint(scales)
+        reservoir.fit_to(source, read)
+        blocks = StateBlocks(reservoir, read, source)
         _learn(readout, _lessons(blocks, targets, washout), targets.flat)
+        state = blocks.state
+        if feedback is not None:
+            end = (feedback, targets, source.kind)
+            state = output_feedback.taught_state(reservoir, state, *end)
         self.fitted_ = FittedRegressor(
-            reservoir, readout, blocks.state, scales, names, targets.flat, missing
+            reservoir, readout, state, scales, names, targets.flat, missing, feedback
         )
         return self
 
@@ -164,6 +208,22 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
             return np.minimum(_WASHOUT, source.lengths // _SHARE)
         return np.full(len(source), checks.integer("washout", self.washout, 0))
 
+    @overload
+    def predict(
+        self, X: ListOfSeries, state: State | None = None, return_state: Literal[False] = False
+    ) -> list[np.ndarray]: ...
+    @overload
+    def predict(
+        self, X: ListOfSeries, state: State | None = None, *, return_state: Literal[True]
+    ) -> tuple[list[np.ndarray], State]: ...
+    @overload
+    def predict(
+        self, X: Any, state: State | None = None, return_state: Literal[False] = False
+    ) -> np.ndarray: ...
+    @overload
+    def predict(
+        self, X: Any, state: State | None = None, *, return_state: Literal[True]
+    ) -> tuple[np.ndarray, State]: ...
     def predict(self, X: Any, state: State | None = None, return_state: bool = False) -> Any:
         """Predict the target at every time step.
 
@@ -194,14 +254,49 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
         result = restore(predictions, source.kind, self.fitted_.is_flat)
         return (result, end) if return_state else result
 
+    def warm_up(self, X: Any, y: Any, state: State | None = None) -> State:
+        """State after inputs whose targets are known, for a model with feedback to go on from.
+
+        Parameters
+        ----------
+        X, y : as in `fit`
+            The targets are fed back in place of the model's own output.
+        state : State, optional
+            Where to start. Default: zero.
+
+        Returns
+        -------
+        state : State
+
+        Examples
+        --------
+        >>> import numpy as np, paralesn as pe
+        >>> t = np.arange(1200)
+        >>> y, tick = np.sin(t / 9), np.zeros(1200)  # no input to speak of
+        >>> model = pe.ReservoirRegressor(pe.ESN(units=50), feedback=True, feedback_noise=1e-3)
+        >>> model = model.fit(tick[:800], y[:800])
+        >>> state = model.warm_up(tick[900:1000], y[900:1000])
+        >>> bool(np.abs(model.predict(tick[1000:], state=state) - y[1000:]).max() < 0.05)
+        True
+        """
+        source = self._source(X)
+        loop, targets = self._loop(), targets_for(y, source)
+        if targets.arrays[0].shape[1] != loop.feedback.n_targets:
+            raise ValueError(
+                f"y must have {loop.feedback.n_targets} targets as in fit, got "
+                f"{targets.arrays[0].shape[1]}"
+            )
+        return loop.follow(source, targets, state)
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination (R2) over all time steps but the washout, as in training.
 
-        Averaged over targets. Where the readout omits missing targets, so does the score.
+        Averaged over targets. Where the readout omits missing targets, so does the score. With
+        `feedback`, targets are fed back during the washout, and the model's own output after it.
         """
         source = self._source(X)
-        omits = _omits_nan(self.readout_)
-        targets = targets_for(y, source, allow_nan=omits).arrays
+        omits = _omits_nan(self.readout_) and self.fitted_.feedback is None
+        targets = targets_for(y, source, allow_nan=omits)
         skipped = self._washouts(source)
         if (rest := int(np.maximum(source.lengths - skipped, 0).sum())) < 2:
             raise ValueError(
@@ -216,7 +311,12 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
         weight = None
         if sample_weight is not None:
             weight = scored(targets_for(sample_weight, source).arrays)[:, 0]
-        wanted, predicted = scored(targets), scored(self._predictions(source, None)[0])
+        if self.fitted_.feedback is None:
+            predictions = self._predictions(source, None)[0]
+        else:
+            taught = np.minimum(skipped, source.lengths - 1)
+            predictions = self._loop().judged(source, targets, taught)
+        wanted, predicted = scored(targets.arrays), scored(predictions)
         if not omits:
             return float(r2_score(wanted, predicted, sample_weight=weight))
         scores = [
@@ -255,7 +355,7 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
     def n_features_in_(self) -> int:
         """Features of a time step."""
         missing = self.fitted_.missing
-        return self.reservoir_.n_features_in_ - (0 if missing is None else missing.flagged.size)
+        return self.fitted_.n_inputs - (0 if missing is None else missing.flagged.size)
 
     @property
     def feature_names_in_(self) -> np.ndarray:
@@ -274,6 +374,8 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
 
     def _predictions(self, source: Source, start: State | None) -> tuple[list[np.ndarray], State]:
         """Predictions (time, targets) of each series, and the state at their ends."""
+        if self.fitted_.feedback is not None:
+            return self._loop().predict(source, start)
         pieces: list[list[np.ndarray]] = [[] for _ in range(len(source))]
         blocks = StateBlocks(self.reservoir_, self.scaling_, source, start)
         for first, _, states_of_each in blocks:
@@ -282,6 +384,13 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
                     predicted = np.asarray(self.readout_.predict(states))
                     pieces[b].append(predicted.reshape(states.shape[0], -1))
         return [np.concatenate(of_one) for of_one in pieces], blocks.state
+
+    def _loop(self) -> Loop:
+        """The model as one whose output is fed back."""
+        fitted = self.fitted_
+        if fitted.feedback is None:
+            raise checks.fail("feedback", False, "True in fit for a state with an output")
+        return Loop(fitted.reservoir, fitted.readout, fitted.feedback, fitted.scaling)
 
 
 def _omits_nan(readout: Any) -> bool:

@@ -1,7 +1,6 @@
 """Filter banks: thousands of features of whole series, from filters that are drawn, not trained."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -9,48 +8,15 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from paralesn import checks, scaling, sources
-from paralesn.engines.cpu.filter_layout import CHUNK, KINDS, ROWS, RUN
-from paralesn.features import filter_drawing
+from paralesn.engines.cpu.filter_layout import CHUNK, KINDS
+from paralesn.features import filter_drawing, levels
 from paralesn.features.filter_drawing import NormalisedSeries
+from paralesn.features.fitted_filter_bank import FittedFilterBank
 from paralesn.persistence import register
 from paralesn.series import Series
 from paralesn.sources import Source
 
 _SERIES, _VALUES = 256, 1 << 22  # read at a time
-_FLOOR = 0.3  # of the median spread of a kind of feature: what hardly varies stays small
-
-
-@register
-@dataclass(frozen=True, eq=False)
-class FittedFilterBank:
-    """Filters as drawn and calibrated, and the features' mean and scale.
-
-    `channel_scale` (channels,) is what series are divided by, or None where each is normalised.
-    """
-
-    filters: np.ndarray
-    combinations: np.ndarray
-    thresholds: np.ndarray
-    mean: np.ndarray
-    scale: np.ndarray
-    channel_scale: np.ndarray | None
-
-    def check(self, model: Any = None) -> None:
-        """Check that what a file said was learnt fits together."""
-        chunks, levels, width = self.thresholds.shape
-        channels, columns = self.combinations.shape[2], chunks * CHUNK * (levels + KINDS)
-        arrays = (self.filters, self.combinations, self.thresholds, self.mean, self.scale)
-        right = (
-            width == CHUNK
-            and self.filters.shape == (chunks, ROWS, CHUNK)
-            and self.combinations.shape == (chunks, CHUNK // RUN, channels)
-            and self.mean.shape == self.scale.shape == (columns,)
-            and all(a.dtype == np.float32 and np.isfinite(a).all() for a in arrays)
-            and (self.scale > 0).all()
-            and (self.channel_scale is None or self.channel_scale.shape == (channels,))
-        )
-        if not right:
-            raise ValueError("the arrays of a FilterBank do not fit together")
 
 
 @register
@@ -79,6 +45,10 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     normalize : bool
         Bring every channel of every series to unit variance. Otherwise all series are measured in
         units of the training series' standard deviation.
+    levels : bool
+        Describe the level and size of every channel, too, which normalised series do not show:
+        sixteen columns such as its mean, standard deviation, least and last value and the means of
+        its quarters, which have a tenth of the variance of all other features.
     n_jobs : int, optional
         Threads; None is every core. Results do not depend on it.
     seed : int, Generator or None
@@ -109,12 +79,14 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         *,
         thresholds: int = 8,
         normalize: bool = True,
+        levels: bool = False,
         n_jobs: int | None = None,
         seed: Any = 0,
     ) -> None:
         self.units = units
         self.thresholds = thresholds
         self.normalize = normalize
+        self.levels = levels
         self.n_jobs = n_jobs
         self.seed = seed
 
@@ -128,7 +100,7 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         source = sources.collection(X, None, type(self).__name__)
         drawn = self._draw(source)
-        self.fitted_ = self._measured(drawn, self._raw_blocks(drawn, source))
+        self.fitted_ = drawn.measured(self._raw_blocks(drawn, source))
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
@@ -136,13 +108,13 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         source = sources.collection(X, None, type(self).__name__)
         drawn = self._draw(source)
         out = np.empty((len(source), drawn.mean.size), np.float32)
-        self.fitted_ = self._measured(drawn, _copied(self._raw_blocks(drawn, source), out))
+        self.fitted_ = drawn.measured(_copied(self._raw_blocks(drawn, source), out))
         for first in range(0, len(out), _SERIES):
             self._standardise(out[first : first + _SERIES])
         return out
 
     def transform(self, X: Any) -> np.ndarray:
-        """Features (batch, (thresholds + 3) * units) of series X, float32."""
+        """Features (batch, (thresholds + 3) * units) of series X, float32; then the levels."""
         check_is_fitted(self, "fitted_")
         source = sources.collection(X, self.n_features_in_, type(self).__name__)
         out = np.empty((len(source), self.n_features_out_), np.float32)
@@ -209,6 +181,7 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             raise checks.fail("units", self.units, f"a multiple of {CHUNK}")
         checks.integer("thresholds", self.thresholds, 1)
         checks.flag("normalize", self.normalize)
+        checks.flag("levels", self.levels)
         checks.jobs(self.n_jobs)
         rng = checks.generator(self.seed)
         channel_scale = None if self.normalize else scaling.measure(source).scale
@@ -224,8 +197,14 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             rng,
             self.n_jobs,
         )
-        columns = np.zeros(self.units * (self.thresholds + KINDS), np.float32)
-        return FittedFilterBank(filters, combinations, thresholds, columns, columns, channel_scale)
+        scale, further = None, 0
+        if self.levels:
+            scale = levels.measure(group.read() for group in _groups(source))
+            further = scale.centre.size
+        columns = np.zeros(self.units * (self.thresholds + KINDS) + further, np.float32)
+        return FittedFilterBank(
+            filters, combinations, thresholds, columns, columns, channel_scale, scale
+        )
 
     def _normalised(self, series: Series, channel_scale: np.ndarray | None) -> NormalisedSeries:
         from paralesn.engines.cpu import filters  # compiles kernels, slow to import
@@ -243,12 +222,15 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Features of blocks of series, not yet standardised."""
         from paralesn.engines.cpu import filters
 
-        size = min(_SERIES, max(1, _VALUES // (source.longest * source.n_features)))
         parameters = (drawn.combinations, drawn.filters, drawn.thresholds)
-        for group in source.groups(size):
-            series = self._normalised(group.read(), drawn.channel_scale)
+        for group in _groups(source):
+            read = group.read()
+            series = self._normalised(read, drawn.channel_scale)
             features = filters.features(*series, *parameters, self.n_jobs)
             features = features.reshape(len(features), -1)
+            if drawn.levels is not None:
+                described = drawn.levels.apply(levels.statistics(read))
+                features = np.concatenate([features, described], axis=1)
             if drawn.channel_scale is not None and not np.isfinite(features).all():
                 number = group.first_series + int(np.argwhere(~np.isfinite(features))[0, 0])
                 raise ValueError(
@@ -256,27 +238,6 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                     f"responses that overflow in series {number}"
                 )
             yield features
-
-    def _measured(self, drawn: FittedFilterBank, blocks: Iterator[np.ndarray]) -> FittedFilterBank:
-        """With mean and scale of every feature, from differences to the first block's mean."""
-        count, origin = 0, np.zeros(0)
-        total = squares = np.zeros(drawn.mean.size)
-        for block in blocks:
-            origin = origin if count else block.mean(axis=0, dtype=float)
-            shifted = block - origin
-            count, total = count + len(block), total + shifted.sum(axis=0)
-            squares = squares + np.einsum("ij,ij->j", shifted, shifted)
-        mean = total / count
-        spread = np.sqrt(np.maximum(squares / count - mean**2, 0.0))
-        mean += origin
-        varies = spread > 1e-6 * (np.abs(mean) + 1e-12)
-        scale = np.ones_like(spread)
-        ends = np.array([0, self.thresholds, *range(self.thresholds + 1, self.thresholds + 4)])
-        for begin, end in zip(ends[:-1] * self.units, ends[1:] * self.units, strict=True):
-            spreads = spread[begin:end][varies[begin:end]]
-            usual = float(np.median(spreads)) if spreads.size else 1.0
-            scale[begin:end] = np.hypot(spread[begin:end], _FLOOR * usual)
-        return replace(drawn, mean=mean.astype(np.float32), scale=scale.astype(np.float32))
 
     def _standardise(self, features: np.ndarray) -> None:
         features -= self.fitted_.mean
@@ -287,6 +248,12 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         tags.input_tags.three_d_array = True
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
+
+
+def _groups(source: Source) -> Iterator[Source]:
+    """The series, a few at a time."""
+    size = min(_SERIES, max(1, _VALUES // (source.longest * source.n_features)))
+    return source.groups(size)
 
 
 def _copied(blocks: Iterator[np.ndarray], out: np.ndarray) -> Iterator[np.ndarray]:

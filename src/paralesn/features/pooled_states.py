@@ -119,8 +119,8 @@ class PooledStates(
         checks.flag("standardize", self.standardize)
         reservoir = self._own_reservoir()
         source = sources.collection(X, None, type(self).__name__)
-        reservoir.fit(source.first_row())
         measured = scaling.measure(source) if self.standardize else None
+        reservoir.fit_to(source, measured)
         self.fitted_ = FittedPooledStates(reservoir, pools, segments, measured)
         return self
 

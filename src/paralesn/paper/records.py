@@ -1,14 +1,17 @@
 """Records of runs: one JSON line each, appended safely by many writers."""
 
+import errno
 import json
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from paralesn.files import machine, versions
 
 Record = dict[str, Any]
+_FAR = 1 << 30  # where no record lies
 
 
 def append(path: Path, record: Record) -> None:
@@ -18,8 +21,7 @@ def append(path: Path, record: Record) -> None:
     """
     line = (json.dumps(record, sort_keys=True) + "\n").encode()
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab+") as file:
-        _lock(file)
+    with path.open("ab+") as file, _only_writer(file):
         size = file.seek(0, os.SEEK_END)
         if size:
             file.seek(size - 1)
@@ -30,20 +32,50 @@ def append(path: Path, record: Record) -> None:
         os.fsync(file.fileno())
 
 
-def _lock(file: Any) -> None:
-    """Wait until nobody else writes; the end of the file's use unlocks it."""
+@contextmanager
+def _only_writer(file: IO[bytes]) -> Iterator[None]:
+    """Wait until nobody else writes, and let nobody else write meanwhile."""
     try:
         import fcntl
-    except ImportError:  # no such locks on this system: appending is all there is
+    except ImportError:  # Windows
+        with _locked_byte(file):
+            yield
         return
-    fcntl.flock(file, fcntl.LOCK_EX)
+    fcntl.flock(file, fcntl.LOCK_EX)  # the end of the file's use unlocks it
+    yield
+
+
+@contextmanager
+def _locked_byte(file: IO[bytes]) -> Iterator[None]:
+    """Hold a byte far behind the end of the file, where Windows lets one process at a time.
+
+    Locked bytes cannot be read by others there: none of the file may be one of them.
+    """
+    import msvcrt
+
+    def lock(mode: int) -> None:
+        os.lseek(file.fileno(), _FAR, os.SEEK_SET)
+        msvcrt.locking(file.fileno(), mode, 1)  # type: ignore[attr-defined]
+
+    while True:
+        try:
+            lock(msvcrt.LK_LOCK)  # type: ignore[attr-defined]
+            break
+        except OSError as error:  # it gives up after ten seconds
+            if error.errno not in (errno.EDEADLK, errno.EACCES):
+                raise
+    try:
+        yield
+    finally:
+        file.flush()
+        lock(msvcrt.LK_UNLCK)  # type: ignore[attr-defined]
 
 
 def read(path: Path) -> Iterator[Record]:
     """All records of a file; lines that a kill left unfinished are passed over."""
     if not path.exists():
         return
-    for line in path.read_text().splitlines():
+    for line in path.read_text(encoding="utf-8").splitlines():
         try:
             record = json.loads(line)
         except json.JSONDecodeError:

@@ -2,13 +2,11 @@
 
 import os
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
 from typing import Any
-
-_LOOK = 1.0  # seconds between looks at the parent
 
 
 def each(
@@ -39,12 +37,14 @@ def _begin(prepare: Callable[[], Any] | None) -> None:
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(1)
-    threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
+    parent = parent_process()
+    assert parent is not None
+    threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
     if prepare is not None:
         prepare()
 
 
-def _watch(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(_LOOK)
+def _end_with(sentinel: int) -> None:
+    """Wait for what breaks when the parent is gone: the end of a pipe, or a handle on Windows."""
+    wait([sentinel])
     os._exit(1)

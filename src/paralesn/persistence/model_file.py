@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from safetensors import SafetensorError
@@ -26,9 +26,12 @@ from paralesn.persistence.encoding import decode, encode
 from paralesn.persistence.registry import entry_of, names_of_models
 
 FORMAT = 2
+Model = TypeVar("Model")
 
 
-def save(model: Any, path: str | os.PathLike, *, metadata: Mapping[str, Any] | None = None) -> None:
+def save(
+    model: object, path: str | os.PathLike, *, metadata: Mapping[str, Any] | None = None
+) -> None:
     """Write a model, fitted or not, to exactly `path`.
 
     The file is written aside and renamed, so an interrupted save leaves what was there before.
@@ -72,16 +75,44 @@ def save(model: Any, path: str | os.PathLike, *, metadata: Mapping[str, Any] | N
         unfinished.write_bytes(data)
 
 
-def load(path: str | os.PathLike) -> Any:
+@overload
+def load(path: str | os.PathLike) -> object: ...
+@overload
+def load(path: str | os.PathLike, expect: type[Model]) -> Model: ...
+def load(path: str | os.PathLike, expect: type | None = None) -> object:
     """Read a model that `save` wrote. Any other file is an error, and nothing in it is executed.
 
     A file of an older or newer format is refused; save its model anew with this version.
+
+    Parameters
+    ----------
+    path : str or path
+    expect : type, optional
+        The class that the model must be of, so that another one is an error here and editors and
+        type checkers know what comes back. Default: any.
+
+    Returns
+    -------
+    model : object
+
+    Examples
+    --------
+    >>> import tempfile, paralesn as pe
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pe.save(pe.Ridge(), folder + "/ridge.esn")
+    ...     pe.load(folder + "/ridge.esn", pe.Ridge)
+    Ridge()
     """
+    if expect is not None and not isinstance(expect, type):
+        raise TypeError(f"expect must be a class, got {expect!r}")
     content, arrays = _read(path)
     with _named(path):
         if "object" not in content["model"]:
             raise KeyError("it holds no model")
-        return decode(content["model"], arrays)
+        model = decode(content["model"], arrays)
+        if expect is not None and not isinstance(model, expect):
+            raise ValueError(f"it holds a {type(model).__name__}, expected a {expect.__name__}")
+        return model
 
 
 def load_metadata(path: str | os.PathLike) -> dict[str, Any]:

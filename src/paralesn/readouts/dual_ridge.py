@@ -1,7 +1,6 @@
 """Ridge regression with more features than rows: the penalty chosen by leaving each row out."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -11,10 +10,12 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_is
 from paralesn import checks
 from paralesn.persistence import register
 from paralesn.readouts import inputs, leave_one_out
+from paralesn.readouts.fitted_dual_ridge import FittedDualRidge, LeftOut
 from paralesn.readouts.normal_equations import WeightedSums, solve_rows
 
 _SMALL = 1500  # rows or features up to which eigenvectors are cheaper than several factors
 _SAMPLE = 4096  # rows that the penalty is chosen by, at most
+_KEPT = 1024  # of them whose predictions are kept
 _ROWS = 1024  # rows added to the sums at a time
 _ALPHAS = tuple(10.0 ** (k / 2) for k in range(-10, 4))
 
@@ -26,30 +27,37 @@ class LinearFit(NamedTuple):
     x_mean: np.ndarray
     y_mean: np.ndarray
     scores: np.ndarray
+    left_out: LeftOut
 
 
 def fit_rows(
     X: np.ndarray, Y: np.ndarray, weight: np.ndarray | None, alphas: np.ndarray
 ) -> LinearFit:
     """Fit to rows X (n, features), all of them in memory, and targets Y (n, targets)."""
+    rows = np.arange(len(X)) if weight is None else np.flatnonzero(weight)
     if weight is not None:
-        used = weight > 0
-        X, Y, weight = X[used], Y[used], weight[used]
+        X, Y, weight = X[rows], Y[rows], weight[rows]
     x_mean = X.mean(axis=0, dtype=float)
     if weight is not None:
         x_mean = np.einsum("i,ij->j", weight / weight.sum(), X)
     y_mean = np.average(Y, axis=0, weights=weight)
-    Z, Y = _centred(X, weight, x_mean), _centred(Y, weight, y_mean)
+    Z, targets = _centred(X, weight, x_mean), _centred(Y, weight, y_mean)
     share = np.full(len(X), 1.0 / len(X)) if weight is None else weight / weight.sum()
+    kept = np.arange(len(Z))
     if min(Z.shape) <= _SMALL:
-        scores, coef = leave_one_out.by_eigenvectors(Z, Y, alphas, share)
+        scores, coef, residuals = leave_one_out.by_eigenvectors(Z, targets, alphas, share)
     elif len(Z) <= _SAMPLE:
-        scores, coef = leave_one_out.downhill(Z, Y, alphas, share)
+        scores, coef, residuals = leave_one_out.downhill(Z, targets, alphas, share)
     else:
-        sample = _sampled_rows(len(Z))
-        scores, _ = leave_one_out.downhill(Z[sample], Y[sample], alphas, share[sample])
-        coef = solve_rows(Z, Y, alphas[np.nanargmin(scores)])
-    return LinearFit(coef, x_mean, y_mean, scores)
+        sample, kept = _sampled_rows(len(Z), _SAMPLE), _sampled_rows(len(Z), _KEPT)
+        scores, *_ = leave_one_out.downhill(Z[sample], targets[sample], alphas, share[sample])
+        coef, leverages = solve_rows(Z, targets, alphas[np.nanargmin(scores)], kept)
+        fitted = targets[kept] - np.asarray(Z[kept], float) @ coef
+        residuals = leave_one_out.residuals(fitted, leverages, share[kept])
+    if weight is not None:
+        residuals = residuals / np.sqrt(weight[kept])[:, None]
+    left_out = LeftOut(rows[kept], Y[kept] - residuals)
+    return LinearFit(coef, x_mean, y_mean, scores, left_out)
 
 
 def fit_sums(
@@ -58,7 +66,7 @@ def fit_sums(
     """Fit to more rows than features, in blocks: all that is kept of them are Z' Z and Z' Y."""
     n = len(Y)
     w = np.ones(n) if weight is None else weight
-    sample, sampled, sums, seen = _sampled_rows(n), [], None, 0
+    sample, sampled, sums, seen = _sampled_rows(n, _SAMPLE), [], None, 0
     for block in blocks:
         rows = slice(seen, seen + len(block))
         seen = rows.stop
@@ -75,16 +83,22 @@ def fit_sums(
     of_sample = None if weight is None else weight[sample]
     Z = _centred(np.concatenate(sampled), of_sample, x_mean)
     targets = _centred(Y[sample], w[sample], y_mean)
-    scores, _ = leave_one_out.downhill(Z, targets, alphas, w[sample] / w.sum())
-    coef = sums.solve(alphas[np.nanargmin(scores)], w.sum(), y_mean)
-    return LinearFit(coef, x_mean, y_mean, scores)
+    scores, *_ = leave_one_out.downhill(Z, targets, alphas, w[sample] / w.sum())
+    used = np.flatnonzero(w[sample])
+    kept = used[_sampled_rows(len(used), _KEPT)]
+    rows = sample[kept]
+    coef, leverages = sums.solve(alphas[np.nanargmin(scores)], w.sum(), y_mean, Z[kept])
+    fitted = targets[kept] - np.asarray(Z[kept], float) @ coef
+    residuals = leave_one_out.residuals(fitted, leverages, w[rows] / w.sum())
+    left_out = LeftOut(rows, Y[rows] - residuals / np.sqrt(w[rows])[:, None])
+    return LinearFit(coef, x_mean, y_mean, scores, left_out)
 
 
-def _sampled_rows(count: int) -> np.ndarray:
-    """Indices of the rows that the penalty is chosen by, ascending: a random few where many."""
-    if count <= _SAMPLE:
+def _sampled_rows(count: int, most: int) -> np.ndarray:
+    """Numbers of at most so many rows, ascending: a random few where there are more."""
+    if count <= most:
         return np.arange(count)
-    return np.sort(np.random.default_rng(0).choice(count, _SAMPLE, replace=False))
+    return np.sort(np.random.default_rng(0).choice(count, most, replace=False))
 
 
 def _centred(values: np.ndarray, weight: np.ndarray | None, mean: np.ndarray) -> np.ndarray:
@@ -93,46 +107,6 @@ def _centred(values: np.ndarray, weight: np.ndarray | None, mean: np.ndarray) ->
     if weight is not None:
         centred *= np.sqrt(weight)[:, None].astype(values.dtype)
     return centred
-
-
-@register
-@dataclass(frozen=True, eq=False)
-class FittedDualRidge:
-    """Everything a `DualRidge` has learnt.
-
-    Attributes
-    ----------
-    coef : array (features,) or (targets, features)
-    intercept : float or array (targets,)
-    alpha : float
-        The chosen penalty per feature.
-    scores : array (alphas,)
-    feature_names : array (features,) or None
-    """
-
-    coef: np.ndarray
-    intercept: Any
-    alpha: float
-    scores: np.ndarray
-    feature_names: np.ndarray | None
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return self.coef.shape[-1]
-
-    def check(self, model: "DualRidge") -> None:
-        """Raise unless everything fits together, and the parameters of `model`."""
-        model.check_parameters()
-        right = (
-            self.coef.ndim in (1, 2)
-            and np.shape(self.intercept) == self.coef.shape[:-1]
-            and np.shape(self.scores) == (len(model.alphas),)
-            and self.alpha in list(model.alphas)
-            and inputs.names_fit(self.feature_names, self.n_features)
-        )
-        if not right:
-            raise ValueError("the arrays of a DualRidge do not fit together")
 
 
 @register
@@ -160,6 +134,8 @@ class DualRidge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEst
         The chosen penalty per feature.
     scores_ : array (alphas,)
         Mean squared errors of rows left out; NaN for penalties that were not tried.
+    left_out_ : LeftOut
+        Predictions for training rows, each by the model fitted to all the others.
     n_features_in_ : int
     fitted_ : FittedDualRidge
         All of the above comes from it.
@@ -254,6 +230,13 @@ class DualRidge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEst
         """Mean squared errors of rows left out, (alphas,)."""
         return self.fitted_.scores
 
+    @property
+    def left_out_(self) -> LeftOut:
+        """Predictions for training rows, each by the model fitted to all the others."""
+        if self.fitted_.left_out is None:
+            raise AttributeError("left_out_: the file is of a version that did not keep it")
+        return self.fitted_.left_out
+
     def check_parameters(self) -> None:
         """Raise unless all penalties are positive."""
         checks.penalties("alphas", self.alphas, positive=True)
@@ -275,4 +258,5 @@ class DualRidge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEst
             alpha=float(self.alphas[int(np.nanargmin(solved.scores))]),
             scores=solved.scores,
             feature_names=names,
+            left_out=solved.left_out,
         )

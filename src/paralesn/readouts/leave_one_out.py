@@ -5,8 +5,10 @@ residual divided by 1 - its leverage - 1/n, the last term for the intercept. Wit
 of the smaller of Z Z' and Z' Z that costs next to nothing for every penalty; larger matrices are
 factored for one penalty after the other, going downhill from the middle. Rows that carry weights
 come multiplied by the roots of these: the intercept's share of a row is then its share of the
-weights.
+weights, and its residual is multiplied by the root, too.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh, lapack
@@ -17,10 +19,22 @@ from paralesn.readouts.normal_equations import from_dual, row_gram
 _FREE = 1e-9  # a row's freedom below which it determines its own prediction
 
 
+class BestPenalty(NamedTuple):
+    """Errors (alphas,) of the penalties, and of the best one the rest.
+
+    coef      (features, targets) for centred rows
+    left_out  (n, targets) residuals of the rows when they are left out
+    """
+
+    errors: np.ndarray
+    coef: np.ndarray
+    left_out: np.ndarray
+
+
 def by_eigenvectors(
     Z: np.ndarray, Y: np.ndarray, alphas: np.ndarray, share: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Errors of all penalties, and the coefficients (features, targets) of the best.
+) -> BestPenalty:
+    """Errors of all penalties, and the solution of the best.
 
     share (n,)   of the intercept in each row: 1/n, or the row's weight over the sum of weights
     """
@@ -33,19 +47,18 @@ def by_eigenvectors(
         U = (np.asarray(Z, float) @ V) / np.sqrt(squares)
     squares = np.maximum(squares, 0.0)
     rotated, leverages = U.T @ Y, U * U
-    errors = np.empty(len(alphas))
+    errors, left_out = np.empty(len(alphas)), Y
     for k, alpha in enumerate(alphas):
         shrink = squares / (squares + alpha)
-        free = np.maximum(1.0 - leverages @ shrink - share, _FREE)
-        residuals = (Y - U @ (shrink[:, None] * rotated)) / free[:, None]
-        errors[k] = (residuals**2).mean()
+        of_penalty = residuals(Y - U @ (shrink[:, None] * rotated), leverages @ shrink, share)
+        errors[k] = (of_penalty**2).mean()
+        if errors[: k + 1].argmin() == k:
+            left_out = of_penalty
     best = alphas[errors.argmin()]
-    return errors, from_dual(Z, U @ (rotated / (squares + best)[:, None]))
+    return BestPenalty(errors, from_dual(Z, U @ (rotated / (squares + best)[:, None])), left_out)
 
 
-def downhill(
-    Z: np.ndarray, Y: np.ndarray, alphas: np.ndarray, share: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def downhill(Z: np.ndarray, Y: np.ndarray, alphas: np.ndarray, share: np.ndarray) -> BestPenalty:
     """The same from Cholesky factors; errors of penalties that were not tried are NaN.
 
     In single precision where Z has it and the penalty drowns its rounding error.
@@ -53,12 +66,13 @@ def downhill(
     single = Z.dtype == np.float32
     K = ssyrk(1.0, Z.T, trans=1, lower=1) if single else row_gram(Z)
     rounding = 1e-7 * np.sqrt(len(Z)) * K.diagonal().max()
-    errors, duals = np.full(len(alphas), np.nan), {}
+    errors, solved = np.full(len(alphas), np.nan), {}
 
     def error(k: int) -> float:
         if np.isnan(errors[k]):
             rough = single and alphas[k] > 100 * rounding
-            errors[k], duals[k] = _error_and_dual(K, Y, alphas[k], share, rough)
+            _, left_out = solved[k] = _dual_and_left_out(K, Y, alphas[k], share, rough)
+            errors[k] = (left_out**2).mean()
         return float(errors[k])
 
     order = np.argsort(alphas)
@@ -67,24 +81,30 @@ def downhill(
         near = [i for i in (current - 1, current, current + 1) if 0 <= i < len(order)]
         best = min(near, key=lambda i: error(int(order[i])))
         if best == current:
-            return errors, from_dual(Z, duals[int(order[current])])
+            dual, left_out = solved[int(order[current])]
+            return BestPenalty(errors, from_dual(Z, dual), left_out)
         current = best
 
 
-def _error_and_dual(
+def residuals(fitted: np.ndarray, leverages: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Residuals (n, targets) of rows left out, from those of the fit and the leverages (n,)."""
+    return np.asarray(fitted / np.maximum(1.0 - leverages - share, _FREE)[:, None])
+
+
+def _dual_and_left_out(
     K: np.ndarray, Y: np.ndarray, alpha: float, share: np.ndarray, rough: bool
-) -> tuple[float, np.ndarray]:
-    """Leave-one-out error of a penalty, and its dual coefficients, from the inverse of K + a."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Dual coefficients of a penalty and residuals of rows left out, from the inverse of K + a."""
     matrix = np.array(K, np.float32 if rough else float, order="F")
     np.fill_diagonal(matrix, matrix.diagonal() + alpha)
     names = ("spotrf", "spotri") if rough else ("dpotrf", "dpotri")
     factor, invert = (getattr(lapack, name) for name in names)
     lower, failed = factor(matrix, lower=1, overwrite_a=1)
     if failed:
-        return np.inf, np.zeros(Y.shape)
+        return np.zeros(Y.shape), np.full(Y.shape, np.inf)
     inverse, _ = invert(lower, lower=1, overwrite_c=1)
     product = (ssymm if rough else dsymm)(1.0, inverse, np.asfortranarray(Y), lower=1)
     dual = np.asarray(product, float)
     # dual = residual / a, and the inverse's diagonal is (1 - leverage) / a.
     free = np.maximum(inverse.diagonal().astype(float) - share / alpha, _FREE / alpha)
-    return float(((dual / free[:, None]) ** 2).mean()), dual
+    return dual, dual / free[:, None]

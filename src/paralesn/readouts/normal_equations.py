@@ -7,7 +7,7 @@ the rounding error; `triangular` and `ridge_path` are for the others.
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 from scipy.linalg.blas import dsyrk
 
 _FEATURES = 2048  # columns converted to double precision at a time
@@ -31,11 +31,23 @@ def from_dual(Z: np.ndarray, dual: np.ndarray) -> np.ndarray:
     return np.concatenate(pieces)
 
 
-def solve_rows(Z: np.ndarray, Y: np.ndarray, alpha: float) -> np.ndarray:
-    """Coefficients (features, targets) from as many equations as there are rows."""
+def solve_rows(
+    Z: np.ndarray, Y: np.ndarray, alpha: float, some: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients (features, targets) from as many equations as there are rows.
+
+    Returns
+    -------
+    coef : array (features, targets)
+    leverages : array (m,)
+        Of the rows numbered `some` (m,).
+    """
     K = row_gram(Z)
     np.fill_diagonal(K, K.diagonal() + alpha)
-    return from_dual(Z, _cholesky_solution(K, Y, alpha))
+    lower = _cholesky_factor(K, alpha)
+    units = np.zeros((len(Z), some.size))
+    units[some, np.arange(some.size)] = 1.0
+    return from_dual(Z, cho_solve((lower, True), Y)), 1.0 - alpha * _squares(lower, units)
 
 
 class WeightedSums:
@@ -54,16 +66,20 @@ class WeightedSums:
         self.total += weight @ rows
         self.cross += rows.T @ (weight[:, None] * Y)
 
-    def solve(self, alpha: float, weight: float, y_mean: np.ndarray) -> np.ndarray:
-        """Coefficients (features, targets) for centred rows; `weight` is the sum of the weights.
+    def solve(
+        self, alpha: float, weight: float, y_mean: np.ndarray, some: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients (features, targets) for centred rows, and the leverages of a few.
 
-        The sums are overwritten.
+        `weight` is the sum of the weights, `some` (m, features) are centred rows times the roots of
+        their weights. The sums are overwritten.
         """
         mean = self.total / weight
         G = dsyrk(-weight, mean[:, None], beta=1.0, c=self.gram, lower=1, overwrite_c=1)
         self.cross -= weight * np.outer(mean, y_mean)
         np.fill_diagonal(G, G.diagonal() + alpha)
-        return _cholesky_solution(G, self.cross, alpha)
+        lower = _cholesky_factor(G, alpha)
+        return cho_solve((lower, True), self.cross), _squares(lower, np.asarray(some, float).T)
 
 
 def cholesky_predictions(
@@ -89,9 +105,15 @@ def cholesky_predictions(
         yield held_out @ cho_solve(factor, cross) + y_mean
 
 
-def _cholesky_solution(matrix: np.ndarray, right: np.ndarray, alpha: float) -> np.ndarray:
-    """Solve with a matrix whose lower triangle is given, and overwritten."""
+def _squares(lower: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """c' A^-1 c of every column c, from the Cholesky factor of A."""
+    half = solve_triangular(lower, columns, lower=True, check_finite=False)
+    return np.einsum("ij,ij->j", half, half)
+
+
+def _cholesky_factor(matrix: np.ndarray, alpha: float) -> np.ndarray:
+    """Factor of a matrix whose lower triangle is given, and overwritten."""
     try:
-        return cho_solve(cho_factor(matrix, lower=True, overwrite_a=True), right)
+        return np.asarray(cho_factor(matrix, lower=True, overwrite_a=True)[0])
     except LinAlgError:
         raise ValueError(f"alphas must be large enough for the data, got {alpha!r}") from None

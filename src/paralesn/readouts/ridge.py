@@ -13,6 +13,7 @@ from paralesn import checks
 from paralesn.persistence import register
 from paralesn.readouts import inputs, triangular
 from paralesn.readouts.fitted_ridge import FittedRidge, RidgeSolution
+from paralesn.readouts.ridge_left_out import left_out_residuals
 from paralesn.readouts.ridge_path import ridge_path
 from paralesn.readouts.ridge_statistics import RidgeStatistics
 from paralesn.readouts.validation import validation_errors
@@ -39,6 +40,9 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         Choose one alpha per target instead of one for all.
     nan_targets : "error" or "omit"
         With "omit", a row whose target is NaN is left out for that target only.
+    gamma : float
+        What a degree of freedom counts in generalised cross-validation, at least 1. A little more
+        keeps it from fitting noise where rows are few.
 
     Attributes
     ----------
@@ -75,10 +79,12 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         *,
         per_target: bool = False,
         nan_targets: str = "error",
+        gamma: float = 1.0,
     ) -> None:
         self.alphas = alphas
         self.per_target = per_target
         self.nan_targets = nan_targets
+        self.gamma = gamma
 
     # -- learning --------------------------------------------------------------------------------
 
@@ -205,7 +211,7 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
             raise AttributeError(f"this {type(self).__name__} was not fitted yet")
         fitted = self.fitted_
         if fitted.solution is None:
-            path = ridge_path(fitted.statistics, self.alphas)
+            path = ridge_path(fitted.statistics, self.alphas, self.gamma)
             self.fitted_ = fitted.solved(path, self.per_target)
             return self._solution()
         return fitted.solution
@@ -218,6 +224,25 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         predicted = triangular.product(X, solution.coef)
         predicted += solution.intercept
         return predicted[:, 0] if self.fitted_.flat else predicted
+
+    def left_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+        """Predictions for rows that were learnt from, each as if it had been left out.
+
+        In closed form, from the leverage of every row; means and scales of the states stay those of
+        all rows. With X, y and weights as they were learnt from, or some of their rows.
+        """
+        check_is_fitted(self, "fitted_")
+        X = inputs.further_states(self, X)
+        y = inputs.numeric_targets(y, X.shape[0])
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        solution = self._solution()
+        alphas = solution.path.alphas[solution.best]
+        residuals = (y - self.predict(X)).reshape(len(X), -1)
+        seen = self.fitted_.statistics
+        left_out = left_out_residuals(seen, alphas, X, residuals, weight).reshape(y.shape)
+        return np.asarray(y - left_out)
 
     def predict_each(self, X: Any) -> list[np.ndarray]:
         """Predictions (n, targets) of every alpha, chosen or not."""
@@ -269,3 +294,4 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         checks.penalties("alphas", self.alphas)
         checks.flag("per_target", self.per_target)
         checks.choice("nan_targets", self.nan_targets, ("error", "omit"))
+        checks.number("gamma", self.gamma, 1.0)

@@ -57,8 +57,8 @@ class RidgePath:
         )
 
 
-def ridge_path(seen: RidgeStatistics, alphas: Sequence[float]) -> RidgePath:
-    """Solutions for all alphas from what was seen."""
+def ridge_path(seen: RidgeStatistics, alphas: Sequence[float], gamma: float = 1.0) -> RidgePath:
+    """Solutions for all alphas from what was seen; a degree of freedom costs `gamma` of them."""
     penalties = np.asarray(alphas, float)
     shape = len(penalties), seen.n_features, seen.n_targets
     coefs, intercepts, gcv = np.zeros(shape), np.zeros(shape[::2]), np.zeros(shape[::2])
@@ -66,7 +66,7 @@ def ridge_path(seen: RidgeStatistics, alphas: Sequence[float]) -> RidgePath:
     for targets, factor in zip(seen.groups, seen.factors, strict=True):
         if factor is None:
             raise ValueError(f"y must hold a number for target {targets[0]}, got only NaN")
-        group = _group_path(factor, seen, penalties)
+        group = _group_path(factor, seen, penalties, gamma)
         columns = list(targets)
         coefs[..., columns] = group.coefs
         intercepts[..., columns] = group.intercepts
@@ -75,7 +75,7 @@ def ridge_path(seen: RidgeStatistics, alphas: Sequence[float]) -> RidgePath:
     return RidgePath(penalties, coefs, intercepts, gcv, mean, scale)
 
 
-class _Problem(NamedTuple):
+class Problem(NamedTuple):
     """Least squares of standardised states, from the factor of the rows [1, z, y]."""
 
     weight: float  # number of rows, or sum of their weights
@@ -88,7 +88,8 @@ class _Problem(NamedTuple):
     y_mean: np.ndarray
 
 
-def _standardised(factor: np.ndarray, constant: np.ndarray) -> _Problem:
+def standardised(factor: np.ndarray, constant: np.ndarray) -> Problem:
+    """The problem of one factor; `constant` (features,) are states that never changed."""
     p = constant.size
     weight = factor[0, 0] ** 2
     mean = factor[0, 1 : p + 1] / factor[0, 0]
@@ -101,14 +102,16 @@ def _standardised(factor: np.ndarray, constant: np.ndarray) -> _Problem:
     varies &= norm > NOTHING
     scale = np.where(varies, norm / np.sqrt(weight), 0.0)
     inverse = np.divide(1.0, scale, out=np.zeros(p), where=varies)
-    return _Problem(weight, centred * inverse, cross, rest, mean, scale, inverse, y_mean)
+    return Problem(weight, centred * inverse, cross, rest, mean, scale, inverse, y_mean)
 
 
-def _group_path(factor: np.ndarray, seen: RidgeStatistics, alphas: np.ndarray) -> RidgePath:
+def _group_path(
+    factor: np.ndarray, seen: RidgeStatistics, alphas: np.ndarray, gamma: float
+) -> RidgePath:
     """Solutions for the targets of one factor."""
-    problem = _standardised(factor, seen.constant)
+    problem = standardised(factor, seen.constant)
     weight, cross, rest = problem.weight, problem.cross, problem.rest
-    u, s, rotate = _decompose(problem.standard, alphas, weight)
+    u, s, rotate = decompose(problem.standard, alphas, weight)
     d = u.T @ cross
     live = s > _EPS * max(seen.n_samples, seen.n_features) * s.max(initial=0.0)
     variance = ((cross**2).sum(axis=0) + rest) / weight
@@ -121,7 +124,7 @@ def _group_path(factor: np.ndarray, seen: RidgeStatistics, alphas: np.ndarray) -
         shrink = np.where(used, safe**2 / (safe**2 + alpha), 0.0)
         coef = problem.inverse[:, None] * rotate((shrink / safe)[:, None] * d)
         residual = (((1.0 - shrink)[:, None] * d) ** 2).sum(axis=0) + rest
-        freedom = count - 1.0 - shrink.sum()
+        freedom = count - 1.0 - gamma * shrink.sum()
         error = np.inf * variance
         if freedom > 1e-9 * count:
             error = count**2 * (residual / weight) / freedom**2
@@ -132,7 +135,7 @@ def _group_path(factor: np.ndarray, seen: RidgeStatistics, alphas: np.ndarray) -
     return RidgePath(alphas, *stacked, problem.mean, problem.scale)
 
 
-def _decompose(
+def decompose(
     rows: np.ndarray, alphas: np.ndarray, weight: float
 ) -> tuple[np.ndarray, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
     """Left singular vectors, singular values, and multiplication by the right singular vectors.
@@ -140,7 +143,7 @@ def _decompose(
     From the eigenvectors of the Gram matrix, several times faster, where the smallest alpha drowns
     its rounding error: that is eps times the trace at most, a standardised state adding `weight`.
     """
-    enough = _ENOUGH * alphas.min() >= _EPS * weight * rows.shape[1]
+    enough = gram_is_enough(rows, alphas.min(), weight)
     with single_threaded_blas() if min(rows.shape) <= _SMALL else nullcontext():
         if enough and rows.shape[0] > 1:
             squares, u = eigh(dsyrk(1.0, rows.T, trans=1), lower=False, driver="evd")
@@ -149,3 +152,8 @@ def _decompose(
             return u, s, lambda d: rows.T @ (u @ (inverse[:, None] * d))
         u, s, vt = svd(rows, full_matrices=False, check_finite=False)
         return u, s, lambda d: vt.T @ d
+
+
+def gram_is_enough(rows: np.ndarray, alpha: float, weight: float) -> bool:
+    """Whether a penalty drowns the rounding error of the Gram matrix of standardised rows."""
+    return bool(_ENOUGH * alpha >= _EPS * weight * rows.shape[1])

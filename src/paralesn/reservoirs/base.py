@@ -1,7 +1,7 @@
 """The reservoir contract: draw once from a seed, then run from any state, in any portions."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,6 +13,7 @@ from paralesn.layers.state import State, starts
 from paralesn.reservoirs.drawable import Drawable
 from paralesn.reservoirs.state_stream import StateStream
 from paralesn.series import Series
+from paralesn.typing import ArrayLike, ListOfSeries, Tensor
 
 Start = State | Sequence[np.ndarray] | None
 
@@ -35,6 +36,14 @@ class Reservoir(Drawable):
     `paralesn.reservoirs.drawable.Drawable` says what a subclass has to implement.
     """
 
+    @overload
+    def run(self, X: Tensor, state: Start = None) -> tuple[Tensor, State]: ...
+    @overload
+    def run(self, X: ListOfSeries, state: Start = None) -> tuple[list[np.ndarray], State]: ...
+    @overload
+    def run(self, X: ArrayLike, state: Start = None) -> tuple[np.ndarray, State]: ...
+    @overload
+    def run(self, X: Any, state: Start = None) -> tuple[Any, State]: ...
     def run(self, X: Any, state: Start = None) -> tuple[Any, State]:
         """States of every time step, and the state to continue from.
 
@@ -101,6 +110,22 @@ class Reservoir(Drawable):
         )
         return StateStream(self._run, pieces, state)
 
+    @overload
+    def last(
+        self, X: Tensor, state: Start = None, return_state: Literal[False] = False
+    ) -> Tensor: ...
+    @overload
+    def last(
+        self, X: Any, state: Start = None, return_state: Literal[False] = False
+    ) -> np.ndarray: ...
+    @overload
+    def last(
+        self, X: Tensor, state: Start = None, *, return_state: Literal[True]
+    ) -> tuple[Tensor, State]: ...
+    @overload
+    def last(
+        self, X: Any, state: Start = None, *, return_state: Literal[True]
+    ) -> tuple[np.ndarray, State]: ...
     def last(
         self,
         X: Any,
@@ -218,6 +243,14 @@ class Reservoir(Drawable):
         after = plan.engine.step(plan.program, rows, before, z)
         return z if kind is series.BATCH else z[0], self._state(after, kind)
 
+    @overload
+    def transform(self, X: Tensor) -> Tensor: ...
+    @overload
+    def transform(self, X: ListOfSeries) -> list[np.ndarray]: ...
+    @overload
+    def transform(self, X: ArrayLike) -> np.ndarray: ...
+    @overload
+    def transform(self, X: Any) -> Any: ...
     def transform(self, X: Any) -> Any:
         """States of every time step from a zero state: `run` without the final state."""
         check_is_fitted(self, "layers_")

@@ -1,6 +1,7 @@
 """The part of the reservoir contract that draws: parameters, input features, layers from a seed."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -8,12 +9,25 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import validate_data
 
 from paralesn import checks, series
-from paralesn.engines.base import Layer, n_columns, takes_tensors
+from paralesn.engines.base import Layer, engine_names, has_devices, n_columns, takes_tensors
 from paralesn.engines.torch import tensors
 from paralesn.layers.state import fingerprint
+from paralesn.persistence import register
+from paralesn.scaling import Scaling
 from paralesn.series import Series
+from paralesn.sources import Source
 
 _ROWS = 1 << 16  # time steps checked at a time
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """What a reservoir holds once it is drawn, or made from given layers."""
+
+    layers: tuple[Any, ...]
+    feature_names: np.ndarray | None
+    given: bool
 
 
 class Drawable(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
@@ -35,6 +49,7 @@ class Drawable(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
     n_features_in_: int
     fingerprint_: str
     _plans: dict[Any, Any]
+    adapts: bool = False  # whether `fit` learns from the values of its input, not only their number
 
     # -- what a subclass says --------------------------------------------------------------------
 
@@ -52,6 +67,14 @@ class Drawable(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
 
     def check_precision(self, dtype: np.dtype) -> None:
         """Raise where rounding the drawn layers to `dtype` would break the reservoir."""
+
+    def _check_runner(self) -> None:
+        """Check the parameters that say how layers are run."""
+        checks.choice("engine", self.engine, engine_names())
+        if self.device is not None and not has_devices(self.engine):
+            raise checks.fail("device", self.device, f"None with engine={self.engine!r}")
+        checks.jobs(self.n_jobs)
+        _ = self.real_dtype  # refuses other types
 
     # -- drawing ---------------------------------------------------------------------------------
 
@@ -73,6 +96,21 @@ class Drawable(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
                 n_features = self.parse(block, None, t0, allow_ended=True).rows.shape[1]
         self._draw_for(n_features)
         return self
+
+    def fit_to(self, source: Source, scaling: Scaling | None) -> Self:
+        """Draw the reservoir for series that it will read scaled, and show it these if it adapts.
+
+        Parameters
+        ----------
+        source : Source
+        scaling : Scaling or None
+            How the series will be scaled.
+        """
+        if not self.adapts:
+            return self.fit(source.first_row())
+        if scaling is None:
+            return self.fit(source.read(self.real_dtype))
+        return self.fit(scaling.apply_to(source.read(check=False)))
 
     def _draw_for(self, n_features: int) -> None:
         self.layers_ = self.draw_layers(n_features, checks.generator(self.seed))
@@ -114,6 +152,14 @@ class Drawable(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
             validate_data(self, X, reset=reset, skip_check_array=True)
         elif reset and hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+
+    def _restore_names(self, names: np.ndarray | None) -> None:
+        """Take over the names of the features from a file."""
+        if names is None:
+            return
+        if np.shape(names) != (self.n_features_in_,):
+            raise checks.fail("feature_names_in_", names, f"{self.n_features_in_} names")
+        self.feature_names_in_ = names
 
     def read(self, X: Any, first_step: int = 0, allow_ended: bool = False) -> Series:
         """Parse and check X once, for any number of calls that take a Series.

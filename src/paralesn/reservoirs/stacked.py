@@ -2,37 +2,27 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from paralesn import checks
-from paralesn.engines.base import engine_names, has_devices
-from paralesn.persistence import register
 from paralesn.reservoirs.base import Reservoir
-
-
-@register
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """What a reservoir holds once it is drawn, or made from given layers."""
-
-    layers: tuple[Any, ...]
-    feature_names: np.ndarray | None
-    given: bool
+from paralesn.reservoirs.drawable import Drawn
 
 
 class Stacked(Reservoir):
     """Layers on top of each other, each drawn from hyperparameters of its own.
 
     A subclass names the hyperparameters of a layer in `LAYER_PARAMETERS`, which `inter` may set
-    anew for the layers after the first, and its parameters that are True or False in `FLAGS`. It
-    says how one layer is checked and drawn: `check_layer`, `draw_layer`. For layers that are given,
-    not drawn, it implements `check_layers` and `implied_parameters`.
+    anew for the layers after the first, those that all layers share in `SHARED_PARAMETERS`, and its
+    parameters that are True or False in `FLAGS`. It says how one layer is checked and drawn:
+    `check_layer`, `draw_layer`. For layers that are given, not drawn, it implements `check_layers`
+    and `implied_parameters`.
     """
 
     LAYER_PARAMETERS: ClassVar[tuple[str, ...]]
+    SHARED_PARAMETERS: ClassVar[tuple[str, ...]] = ()
     FLAGS: ClassVar[tuple[str, ...]]
 
     def __init__(
@@ -93,11 +83,7 @@ class Stacked(Reservoir):
             checks.flag(name, getattr(self, name))
         if self.concat and self.units < self.layers:
             raise checks.fail("units", self.units, f"at least layers ({self.layers}) with concat")
-        checks.choice("engine", self.engine, engine_names())
-        if self.device is not None and not has_devices(self.engine):
-            raise checks.fail("device", self.device, f"None with engine={self.engine!r}")
-        checks.jobs(self.n_jobs)
-        _ = self.real_dtype  # refuses other types
+        self._check_runner()
         given = self._given()
         if given is not None:
             self._check_given(given)
@@ -160,12 +146,7 @@ class Stacked(Reservoir):
             self._given_layers = layers
         self.check_hyperparameters()
         self.layers_, self.n_features_in_ = layers, layers[0].n_inputs
-        if drawn.feature_names is not None:
-            if np.shape(drawn.feature_names) != (self.n_features_in_,):
-                raise checks.fail(
-                    "feature_names_in_", drawn.feature_names, f"{self.n_features_in_} names"
-                )
-            self.feature_names_in_ = drawn.feature_names
+        self._restore_names(drawn.feature_names)
         self._settle()
 
     # -- from given arrays -----------------------------------------------------------------------
@@ -194,7 +175,7 @@ class Stacked(Reservoir):
 
     def _check_given(self, given: tuple[Any, ...]) -> None:
         fresh = type(self)()
-        for name in (*self.LAYER_PARAMETERS, "inter", "seed"):
+        for name in (*self.LAYER_PARAMETERS, *self.SHARED_PARAMETERS, "inter", "seed"):
             if getattr(self, name) != getattr(fresh, name):
                 raise ValueError(
                     f"{name} must be left alone in a reservoir made by from_layers, whose arrays "

@@ -2,6 +2,7 @@
 
 from paralesn.theory.diagonalize import CarriedReadout, Diagonalization, diagonalize
 from paralesn.theory.echo import EchoStateProperty, echo_state_property
+from paralesn.theory.edge import EdgeOfStability, edge_of_stability
 from paralesn.theory.forgetting import ForgettingCurve, forgetting_curve
 from paralesn.theory.plots import plot_forgetting, plot_memory, plot_spectrum
 from paralesn.theory.quality import (
@@ -15,11 +16,13 @@ __all__ = [
     "CarriedReadout",
     "Diagonalization",
     "EchoStateProperty",
+    "EdgeOfStability",
     "ForgettingCurve",
     "KernelQuality",
     "MemoryCapacity",
     "diagonalize",
     "echo_state_property",
+    "edge_of_stability",
     "forgetting_curve",
     "kernel_quality",
     "memory_capacity",

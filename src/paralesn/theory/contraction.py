@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eig, eigvals, eigvalsh, matrix_balance
 
-from paralesn.engines.base import Layer
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.layers.operators import Cycle, Dense, Hadamard, Identity, Operator, Sparse, padded
 from paralesn.layers.recurrent import RecurrentLayer
 from paralesn.layers.spectrum import spectral_radius
+
+Recurrence = DiagonalLayer | RecurrentLayer  # layers that theory speaks of
 
 _DENSE = 4096  # units up to which a structured operator is written out as a matrix
 _SCALED = 1024  # units up to which other norms than the Euclidean are tried
@@ -34,7 +35,7 @@ def norm_of(operator: Operator) -> float:
     return norm(operator.dense())
 
 
-def radius(layer: Layer) -> float:
+def radius(layer: Recurrence) -> float:
     """Spectral radius of the layer linearised at the origin; NaN where it costs too much."""
     if isinstance(layer, DiagonalLayer):
         return float(np.abs(layer.eigenvalues).max())
@@ -55,7 +56,7 @@ def radius(layer: Layer) -> float:
     return spectral_radius(Dense(matrix))
 
 
-def spectrum(layer: Layer) -> np.ndarray:
+def spectrum(layer: Recurrence) -> np.ndarray:
     """Eigenvalues of the layer linearised at the origin."""
     if isinstance(layer, DiagonalLayer):
         return layer.eigenvalues
@@ -77,7 +78,7 @@ def circulant_spectrum(layer: RecurrentLayer, share: float) -> np.ndarray | None
     return np.broadcast_to(np.asarray(spectra[0] + share * spectra[1], complex), (layer.units,))
 
 
-def contraction(layer: Layer) -> tuple[float, np.ndarray]:
+def contraction(layer: Recurrence) -> tuple[float, np.ndarray]:
     r"""Lipschitz constant of a layer's step in some norm :math:`\|S \cdot\|_2`, and S (N,).
 
     A step of a tanh layer takes a difference :math:`\delta` of states to
@@ -132,7 +133,7 @@ def _scalings(branch: np.ndarray, driven: np.ndarray, linear: bool) -> list[np.n
     return [s for s in candidates if np.isfinite(s).all() and s.min() > 1e-100 * s.max()]
 
 
-def input_norm(layer: Layer, below: int, mine: np.ndarray, theirs: np.ndarray) -> float:
+def input_norm(layer: Recurrence, below: int, mine: np.ndarray, theirs: np.ndarray) -> float:
     """2-norm of ``S w_in S_below^-1``, from `below` inputs, times what multiplies it."""
     factor = layer.tau if isinstance(layer, DiagonalLayer) else abs(layer.gain)
     if layer.w_in.ndim == 2:
@@ -142,7 +143,7 @@ def input_norm(layer: Layer, below: int, mine: np.ndarray, theirs: np.ndarray) -
     return factor * float(np.sqrt(np.bincount(source, sizes).max()))
 
 
-def mixing_norm(layer: Layer) -> float:
+def mixing_norm(layer: Recurrence) -> float:
     """Lipschitz constant of what a layer hands upwards as a function of its state."""
     if isinstance(layer, RecurrentLayer):
         return 1.0

@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from paralesn import checks
-from paralesn.engines.base import Layer
+from paralesn.layers.delays import DelayLayer
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.layers.operators import check_operator
 from paralesn.layers.recurrent import RecurrentLayer
 from paralesn.reservoirs.base import Reservoir
-from paralesn.theory.contraction import contraction, radius
+from paralesn.theory.contraction import Recurrence, contraction, radius
 
 _MARGIN = 1e-9  # a radius this close above 1 may be a rounded 1, which proves nothing
 _WORDS = {True: "holds", False: "does not hold", None: "undecided"}
@@ -136,7 +136,7 @@ def echo_state_property(reservoir: Any) -> EchoStateProperty:
     return EchoStateProperty(holds, exact, tuple(radii), tuple(rates), tuple(verdicts))
 
 
-def _verdict(layer: Layer, rho: float, rate: float, rests_at_origin: bool) -> bool | None:
+def _verdict(layer: Recurrence, rho: float, rate: float, rests_at_origin: bool) -> bool | None:
     """Whether one layer has the property."""
     if isinstance(layer, DiagonalLayer):
         return rho < 1
@@ -148,14 +148,21 @@ def _verdict(layer: Layer, rho: float, rate: float, rests_at_origin: bool) -> bo
     return False if rests_at_origin and rho > 1 + _MARGIN else None
 
 
-def _is_linear(layer: Layer) -> bool:
+def _is_linear(layer: Recurrence) -> bool:
     return isinstance(layer, DiagonalLayer) or layer.linear
 
 
-def layers_of(reservoir: Any) -> tuple[Layer, ...]:
+def layers_of(reservoir: Any) -> tuple[Recurrence, ...]:
     """Layers of a fitted reservoir, or given ones, all of one kind, checked."""
     if isinstance(reservoir, Reservoir):
         check_is_fitted(reservoir, "layers_")
+        first = reservoir.layers_[0]
+        if isinstance(first, DelayLayer):
+            raise TypeError(
+                "reservoir must have diagonal or recurrent layers, got "
+                f"{type(reservoir).__name__}: without recurrence, it forgets an input after "
+                f"exactly {first.window} steps"
+            )
         return reservoir.layers_
     given = reservoir if isinstance(reservoir, Sequence) else (reservoir,)
     kinds = {type(layer) for layer in given}

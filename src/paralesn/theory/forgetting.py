@@ -8,12 +8,13 @@ import numpy as np
 from sklearn.base import clone
 
 from paralesn import checks
-from paralesn.engines.base import Layer, n_columns
+from paralesn.engines.base import n_columns
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.reservoirs.base import Reservoir
 from paralesn.reservoirs.esn import ESN
 from paralesn.reservoirs.paralesn import ParalESN
-from paralesn.theory.contraction import contraction, input_norm, mixing_norm
+from paralesn.theory.contraction import Recurrence, contraction, input_norm, mixing_norm
+from paralesn.theory.echo import layers_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -98,16 +99,7 @@ def forgetting_curve(
     trajectories = checks.integer("trajectories", trajectories, 2)
     scale = checks.number("scale", scale, 0.0)
     rng = checks.generator(seed)
-    if not isinstance(reservoir, Reservoir):
-        raise checks.fail("reservoir", reservoir, "a reservoir", TypeError)
-    series = np.asarray(X)
-    if series.ndim == 1:
-        series = series[:, None]
-    if series.ndim != 2:
-        raise ValueError(f"X must be one series, (time, features), got shape {series.shape}")
-    if not hasattr(reservoir, "layers_"):
-        reservoir = clone(reservoir).fit(series)
-    raw, layers = _raw(reservoir), reservoir.layers_
+    raw, layers, series = _raw(reservoir, X)
     starts = [_start(rng, layer, trajectories, scale) for layer in layers]
     batch = np.broadcast_to(series, (trajectories, *series.shape))
     columns = n_columns(layers, concat=True, mixing=False)
@@ -122,23 +114,39 @@ def forgetting_curve(
     return ForgettingCurve(distance, bound, initial, rate)
 
 
-def _raw(reservoir: Any) -> Any:
-    """The same layers in double precision, giving the raw states of all of them."""
-    engine, jobs = reservoir.engine, reservoir.n_jobs
-    if isinstance(reservoir.layers_[0], DiagonalLayer):
-        return ParalESN.from_layers(
-            reservoir.layers_, concat=True, mixing=False, engine=engine, n_jobs=jobs
-        )
-    return ESN.from_layers(reservoir.layers_, concat=True, engine=engine, n_jobs=jobs)
+def raw_states(reservoir: Any, X: Any) -> tuple[tuple[Recurrence, ...], list[np.ndarray]]:
+    """Layers of a reservoir, and the raw states (T, columns) of each, driven by one series."""
+    raw, layers, series = _raw(reservoir, X)
+    return layers, _split(raw.run(series)[0], layers)
 
 
-def _start(rng: np.random.Generator, layer: Layer, count: int, scale: float) -> np.ndarray:
+def _raw(reservoir: Any, X: Any) -> tuple[Any, tuple[Recurrence, ...], np.ndarray]:
+    """A reservoir in double precision that gives the raw states of all layers, and one series."""
+    if not isinstance(reservoir, Reservoir):
+        raise checks.fail("reservoir", reservoir, "a reservoir", TypeError)
+    series = np.asarray(X)
+    if series.ndim == 1:
+        series = series[:, None]
+    if series.ndim != 2:
+        raise ValueError(f"X must be one series, (time, features), got shape {series.shape}")
+    if not hasattr(reservoir, "layers_"):
+        reservoir = clone(reservoir).fit(series)
+    layers = layers_of(reservoir)
+    call: dict[str, Any] = {"engine": reservoir.engine, "n_jobs": reservoir.n_jobs}
+    if isinstance(layers[0], DiagonalLayer):
+        raw: Any = ParalESN.from_layers(layers, concat=True, mixing=False, **call)  # type: ignore[arg-type]
+    else:
+        raw = ESN.from_layers(layers, concat=True, **call)  # type: ignore[arg-type]
+    return raw, layers, series
+
+
+def _start(rng: np.random.Generator, layer: Recurrence, count: int, scale: float) -> np.ndarray:
     """Random states (count, units)."""
     planes = rng.uniform(-scale, scale, (2 if layer.is_complex else 1, count, layer.units))
     return planes[0] + 1j * planes[1] if layer.is_complex else planes[0]
 
 
-def _split(states: np.ndarray, layers: tuple[Layer, ...]) -> list[np.ndarray]:
+def _split(states: np.ndarray, layers: tuple[Recurrence, ...]) -> list[np.ndarray]:
     """States (K, T, columns) layer by layer."""
     widths = [layer.n_columns(mixing=False) for layer in layers]
     return np.split(states, np.cumsum(widths)[:-1], axis=-1)
@@ -150,7 +158,7 @@ def _spread(states: np.ndarray) -> np.ndarray:
 
 
 def _bound(
-    layers: tuple[Layer, ...], starts: list[np.ndarray], steps: int
+    layers: tuple[Recurrence, ...], starts: list[np.ndarray], steps: int
 ) -> tuple[np.ndarray, tuple[float, ...]]:
     """The recursion of the bounds (steps, L), each layer in its own norm, and their rates."""
     rates, bounds = [], []

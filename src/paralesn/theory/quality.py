@@ -195,6 +195,8 @@ def _drawn(reservoir: Any) -> Any:
     if not isinstance(reservoir, Reservoir):
         raise checks.fail("reservoir", reservoir, "a reservoir", TypeError)
     if not hasattr(reservoir, "layers_"):
+        if reservoir.adapts:
+            raise checks.fail("reservoir", reservoir, "fitted: it adapts to its input")
         return clone(reservoir).fit(np.zeros((1, 1)))
     if reservoir.n_features_in_ != 1:
         features = reservoir.n_features_in_

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,10 @@ from paralesn import checks
 from paralesn.files import require
 from paralesn.workflows.scores import METRICS, Paths, score
 from paralesn.workflows.yardsticks import LAST, MODEL, SEASONAL
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 _SHOWN = ("mase", "mae", "rmse", "smape", "bias", "coverage", "msis", "crps")
 
@@ -115,7 +119,7 @@ class Backtest:
 
     # -- frames ----------------------------------------------------------------------------------
 
-    def to_frame(self, by: str = "method") -> Any:
+    def to_frame(self, by: str = "method") -> "pd.DataFrame":
         """Errors as a pandas frame.
 
         Parameters
@@ -142,7 +146,7 @@ class Backtest:
         index = pd.MultiIndex.from_product([self.methods, keys], names=["method", by])
         return pd.DataFrame(columns, index=index)
 
-    def forecasts(self, method: str = MODEL) -> Any:
+    def forecasts(self, method: str = MODEL) -> "pd.DataFrame":
         """Forecasts of a method as a long pandas frame, a row for each series, origin and step."""
         pd = _pandas()
         path = self.paths[self._method(method)]
@@ -199,7 +203,7 @@ class Backtest:
         return (f"<table><caption>{escape(self._title)}</caption><thead><tr>{top}</tr></thead>"
                 f"<tbody>{body}</tbody></table>")  # fmt: skip
 
-    def plot(self, series: Any = None, *, method: str = MODEL, ax: Any = None) -> Any:
+    def plot(self, series: Any = None, *, method: str = MODEL, ax: "Axes | None" = None) -> "Axes":
         """Draw a series and the forecasts from all origins; needs matplotlib.
 
         Parameters

@@ -211,7 +211,7 @@ def _searched(
 ) -> Tuned | None:  # fmt: skip
     """Look for settings on what precedes the test; None where that is too short."""
     assert request.search is not None
-    if not plan.parts or min(plan.training(series).rows) < int(model.horizon) + LEAST:
+    if not plan.parts or min(plan.training(series).rows) < (model.horizon or 1) + LEAST:
         notes.append("no settings were looked for: there are too few rows before the test")
         return None
     given = plan.training(series).fit_arguments(known)

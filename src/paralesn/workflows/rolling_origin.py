@@ -34,7 +34,7 @@ def backtest(
     X: Any = None,
     *,
     horizon: int | None = None,
-    origins: Any = 10,
+    origins: int | Sequence[int] = 10,
     refit: bool = False,
     interval: float | None = 0.9,
     past: Any = None,
@@ -42,7 +42,7 @@ def backtest(
     id: str = "unique_id",
     time: str = "ds",
     target: str = "y",
-    yardsticks: Any = True,
+    yardsticks: bool | Sequence[str] = True,
     progress: Progress = silent,
 ) -> Backtest:
     """Judge a forecaster by forecasts from several origins, each made as if it were the present.

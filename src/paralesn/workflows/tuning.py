@@ -1,15 +1,18 @@
 """Tune a forecaster: try settings while the budget lasts, judged by forecasts inside the data."""
 
 import hashlib
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 
 from paralesn import checks
 from paralesn.estimators.forecaster.estimator import Forecaster
+from paralesn.estimators.forecaster.forms import Data, Given
 from paralesn.estimators.forecaster.panel import LongNames
 from paralesn.estimators.forecaster.parts import Material, read_material
 from paralesn.estimators.forecaster.seasons import check_season
@@ -32,13 +35,16 @@ from paralesn.workflows.rolling_origin import (
 )
 from paralesn.workflows.trials import Trial, TrialFile, importance_of, proposals
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 LONGEST = 100_000  # newest steps of a series that settings are tried on
 _REPEATS = 30  # trials in a row that were tried before, after which nothing is new
 _FAILURES = (ValueError, ArithmeticError, np.linalg.LinAlgError, MemoryError)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tuned:
+class Tuned(Generic[Given]):
     """The outcome of a search; see `tune`.
 
     Attributes
@@ -56,7 +62,7 @@ class Tuned:
         Whether Ctrl-C ended the search.
     """
 
-    model: Any
+    model: Forecaster[Given]
     settings: Settings
     trials: list[Trial]
     horizon: int
@@ -78,7 +84,7 @@ class Tuned:
         """What mattered: for every setting, the share of differences in rank that it explains."""
         return importance_of(self.trials)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "pd.DataFrame":
         """Trials as a pandas frame, a column for each setting."""
         pd = require("pandas", "tables", purpose="a frame of trials")
         names = list(dict.fromkeys(name for trial in self.trials for name in trial.settings))
@@ -107,23 +113,23 @@ class Tuned:
 
 
 def tune(
-    model: Any,
-    y: Any,
+    model: Forecaster,
+    y: Data,
     X: Any = None,
     *,
-    budget: Any = "60s",
+    budget: str | int | float = "60s",
     space: Any = None,
     horizon: int | None = None,
-    origins: Any = 20,
+    origins: int | Sequence[int] = 20,
     seed: int = 0,
-    storage: Any = None,
+    storage: str | os.PathLike | None = None,
     past: Any = None,
     static: Any = None,
     id: str = "unique_id",
     time: str = "ds",
     target: str = "y",
     progress: Progress = silent,
-) -> Tuned:
+) -> Tuned[Data]:
     """Try settings of a forecaster while the budget lasts, and fit the best to all data.
 
     What is tried: seasons, inputs from the calendar, penalties of the readout, and other members in
@@ -187,8 +193,8 @@ def tune(
     steps = check_horizon(model, horizon, material)
     base = at_horizon(model, steps)
     judge = _Judge(base, material, steps, origins, seed, space)
-    model = repr(sorted(base.get_params(deep=False).items()))
-    about = {"data": _fingerprint(material), "model": model,
+    parameters = repr(sorted(base.get_params(deep=False).items()))
+    about = {"data": _fingerprint(material), "model": parameters,
              "horizon": steps, "origins": judge.origins[:, 0].tolist(), "seed": seed}  # fmt: skip
     if space is not None:
         about["space"] = {name: repr(choice) for name, choice in judge.space.settings.items()}

@@ -6,17 +6,15 @@ the kernels of engines, and a seed gives the same series on every machine.
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from numba import njit
 
-from paralesn.runtime.compiler import ForgivingCache
+from paralesn.runtime.kernel_cache import keep
 
 
 def strict(function: Callable[..., Any]) -> Any:
     """Compile `function` with plain arithmetic, cached on disk if a folder can be written."""
     dispatcher = njit(nogil=True, error_model="numpy")(function)
-    with suppress(RuntimeError):  # Numba found no directory it may write to: compile in memory
-        dispatcher._cache = ForgivingCache(function)
+    keep(dispatcher, function, whole_engine=False)
     return dispatcher

@@ -5,9 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paralesn.engines.base import Batch, Layer
+from paralesn.engines.cpu.delay_layer import pack_delays
 from paralesn.engines.cpu.diagonal_layer import pack_diagonal
 from paralesn.engines.cpu.layer_pass import PackedLayer, Pass
 from paralesn.engines.cpu.recurrent_layer import pack_recurrent
+from paralesn.layers.delays import DelayLayer
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.runtime.buffers import empty
 
@@ -35,6 +37,8 @@ def prepare(
     for layer in layers:
         if isinstance(layer, DiagonalLayer):
             packed.append(pack_diagonal(layer, column, dtype))
+        elif isinstance(layer, DelayLayer):
+            packed.append(pack_delays(layer, column))
         else:
             packed.append(pack_recurrent(layer, column, dtype))
         column += layer.n_columns(mixing) if concat else 0

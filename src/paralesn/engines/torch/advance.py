@@ -62,7 +62,7 @@ def portions(layers: Sequence[Layer], x: torch.Tensor, whole: bool) -> tuple[int
     if whole:
         return count, steps
     entries = _ENTRIES.get(x.device.type, _ENTRIES_ELSEWHERE)
-    entries = max(1, entries // max(layer.units for layer in layers))
+    entries = max(1, entries // max(max(layer.units, layer.n_columns(True)) for layer in layers))
     size = max(1, min(count, entries // max(1, min(steps, _LEAST_STEPS))))
     return size, max(1, min(steps, entries // size))
 

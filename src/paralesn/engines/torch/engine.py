@@ -15,7 +15,7 @@ from paralesn.engines.base import Batch, feed_back
 from paralesn.engines.torch import advance
 from paralesn.engines.torch import pool as torch_pool
 from paralesn.engines.torch.advance import Group, State
-from paralesn.engines.torch.packed_layers import Diagonal, Recurrent, pack
+from paralesn.engines.torch.packed_layers import Layer, pack
 from paralesn.runtime.buffers import empty
 from paralesn.runtime.pytorch import find_device, torch
 
@@ -33,12 +33,12 @@ class Program(NamedTuple):
     mixing: bool
     dtype: np.dtype
     device: torch.device  # of arrays
-    packed: dict[torch.device, tuple[Diagonal | Recurrent, ...]]
+    packed: dict[torch.device, tuple[Layer, ...]]
 
-    def layers(self, device: torch.device) -> tuple[Diagonal | Recurrent, ...]:
+    def layers(self, device: torch.device) -> tuple[Layer, ...]:
         """The layers on a device."""
         if device not in self.packed:
-            widths = [self.drawn[0].w_in.shape[1], *(layer.units for layer in self.drawn)]
+            widths = [self.drawn[0].n_inputs, *(layer.units for layer in self.drawn)]
             pairs = zip(self.drawn, widths, strict=False)
             self.packed[device] = tuple(
                 pack(layer, below, self.dtype, device) for layer, below in pairs

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from paralesn.engines import base
+from paralesn.engines.torch.delayed_products import Delays, pack_delays
 from paralesn.engines.torch.mix import mix
 from paralesn.engines.torch.scan import final, scan
+from paralesn.layers.delays import DelayLayer
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.layers.operators import Cycle, Dense, Hadamard, Identity, Operator, Sparse
 from paralesn.layers.recurrent import RecurrentLayer
@@ -154,8 +156,10 @@ def _hadamard(x: torch.Tensor) -> torch.Tensor:
 
 def pack(
     layer: base.Layer, below: int, dtype: np.dtype, device: torch.device
-) -> Diagonal | Recurrent:
+) -> Diagonal | Recurrent | Delays:
     """A layer that reads `below` inputs, as tensors of `dtype` on `device`."""
+    if isinstance(layer, DelayLayer):
+        return pack_delays(layer, device)
     is_ring = layer.w_in.ndim == 1
     ring = torch.from_numpy((np.arange(layer.units) - 1) % below).to(device) if is_ring else None
 

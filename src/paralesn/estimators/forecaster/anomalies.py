@@ -1,26 +1,27 @@
 """Observations that one-step forecasts did not expect."""
 
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
 
 from paralesn.estimators.forecaster import following
 from paralesn.estimators.forecaster.fitted import FittedForecaster
+from paralesn.estimators.forecaster.forms import Values
 from paralesn.estimators.forecaster.frames import in_pandas, make_frame
 from paralesn.estimators.forecaster.panel import FLAT, LONG, TABLE
 
 
-class Anomalies(NamedTuple):
+class Anomalies(NamedTuple, Generic[Values]):
     """One-step forecasts, the interval around them, and which observations lie outside.
 
     Each is (time,) or (time, series), or a list of (time,), as the series came. The first
     observation of a fit and missing ones are no anomalies.
     """
 
-    is_anomaly: Any
-    values: Any
-    lower: Any
-    upper: Any
+    is_anomaly: Values
+    values: Values
+    lower: Values
+    upper: Values
 
 
 def find(fitted: FittedForecaster, y: Any, X: Any, past: Any, level: float) -> Any:

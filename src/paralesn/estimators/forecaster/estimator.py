@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, cast
 
 from sklearn.base import clone
 
@@ -12,9 +12,11 @@ from paralesn.estimators.components import own_readout, own_reservoir
 from paralesn.estimators.forecaster import watched_loop
 from paralesn.estimators.forecaster.fitted import FittedLoop
 from paralesn.estimators.forecaster.fitting import Request
-from paralesn.estimators.forecaster.members import Forecaster, check_roles
+from paralesn.estimators.forecaster.forms import Data, Given
+from paralesn.estimators.forecaster.members import Forecaster
 from paralesn.estimators.forecaster.panel import LongNames, read_panel
 from paralesn.estimators.forecaster.poles import seasonal_reservoir
+from paralesn.estimators.forecaster.roles import check_roles
 from paralesn.estimators.forecaster.seasons import check_season
 from paralesn.persistence import register
 from paralesn.readouts.ridge import Ridge
@@ -24,7 +26,7 @@ _LOOP = "closed-loop"
 
 
 @register
-class ReservoirForecaster(TunableDefaults, Forecaster):
+class ReservoirForecaster(TunableDefaults, Forecaster[Given]):
     r"""Forecast one series or many; good without any setting, on short series and on long ones.
 
     Three members are weighed by the errors of their forecasts from rolling origins, recent ones
@@ -116,13 +118,18 @@ class ReservoirForecaster(TunableDefaults, Forecaster):
         self.n_jobs = n_jobs
 
     def fit(
-        self, y: Any, X: Any = None, *, past: Any = None, static: Any = None, id: str = "unique_id",
-        time: str = "ds", target: str = "y",
-    ) -> Self:  # fmt: skip
+        self, y: Data, X: Any = None, *, past: Any = None, static: Any = None,
+        id: str = "unique_id", time: str = "ds", target: str = "y",
+    ) -> "ReservoirForecaster[Data]":  # fmt: skip
         """Fit to one series or to many; see `Forecaster.fit`."""
+        fitted = cast("ReservoirForecaster[Data]", self)
         checks.choice("strategy", self.strategy, ("auto", _LOOP))
         if self.strategy == "auto":
-            return super().fit(y, X, past=past, static=static, id=id, time=time, target=target)
+            if getattr(self.reservoir, "adapts", False):
+                expected = "one that does not adapt to its input, except with 'closed-loop'"
+                raise checks.fail("reservoir", self.reservoir, expected)
+            super().fit(y, X, past=past, static=static, id=id, time=time, target=target)
+            return fitted
         names = LongNames(id, time, target)
         check_roles(y, X)
         self._request()
@@ -131,7 +138,7 @@ class ReservoirForecaster(TunableDefaults, Forecaster):
         panel = read_panel(y, names, self.frequency, least=2)
         given = (self.reservoir, self.readout, self.horizon or 1)
         self.fitted_ = watched_loop.fit(panel, X, names, self.frequency, *given)
-        return self
+        return fitted
 
     fit.__doc__ = Forecaster.fit.__doc__
 
@@ -176,7 +183,7 @@ class ReservoirForecaster(TunableDefaults, Forecaster):
 
 
 @register
-class SmootherBank(Forecaster):
+class SmootherBank(Forecaster[Given]):
     r"""Forecast by a bank of exponential smoothers alone: a reservoir whose poles are chosen.
 
     Level (gains .05 to 1), trend (none, damped, not damped, or drifting along the line through what
@@ -208,6 +215,16 @@ class SmootherBank(Forecaster):
         self.season = season
         self.frequency = frequency
         self.n_jobs = n_jobs
+
+    def fit(
+        self, y: Data, X: Any = None, *, past: Any = None, static: Any = None,
+        id: str = "unique_id", time: str = "ds", target: str = "y",
+    ) -> "SmootherBank[Data]":  # fmt: skip
+        """Fit to one series or to many; see `Forecaster.fit`."""
+        super().fit(y, X, past=past, static=static, id=id, time=time, target=target)
+        return cast("SmootherBank[Data]", self)
+
+    fit.__doc__ = Forecaster.fit.__doc__
 
     def _request(self) -> Request:
         if self.horizon is not None:

@@ -118,7 +118,8 @@ def _is_text(column: np.ndarray) -> bool:
 
 def _plain(value: Any) -> Any:
     """A category as a plain value; None where it is missing."""
-    if value is None or (isinstance(value, float) and np.isnan(value)):
+    is_nan = isinstance(value, float) and np.isnan(value)
+    if value is None or is_nan or type(value).__name__ == "NAType":  # as pandas 2 has them
         return None
     return str(value)
 

@@ -1,61 +1,49 @@
 """What forecasters have in common: fit, update, forecast, predict, anomalies, plot."""
 
-import sys
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Generic, Self, cast, overload
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from paralesn import checks
 from paralesn.estimators.forecaster import anomalies, following, pictures, relearning, watched_loop
+from paralesn.estimators.forecaster.anomalies import Anomalies
 from paralesn.estimators.forecaster.fitted import FittedForecaster, FittedLoop
 from paralesn.estimators.forecaster.fitting import Request, fit_panel
+from paralesn.estimators.forecaster.forms import (
+    Data,
+    Estimator,
+    Given,
+    Level,
+    Numbers,
+    Several,
+    Untold,
+)
 from paralesn.estimators.forecaster.output import assemble
 from paralesn.estimators.forecaster.panel import LongNames, read_panel
+from paralesn.estimators.forecaster.roles import check_roles
+from paralesn.estimators.forecaster.spread import Forecast
 from paralesn.estimators.forecaster.weighing import member_weights
 
-_NOT_A_TARGET = (
-    "X must hold inputs (time, inputs) that go with the series y, got one value for each row of a "
-    "table y. Was it called as fit(X, y), as scikit-learn's searches do? A forecaster takes "
-    "fit(y, X): use paralesn.backtest and paralesn.tune, or give X as (time, 1)"
-)
-_NOT_A_SEARCH = (
-    "a forecaster is fitted by fit(y, X), and scikit-learn's searches and cross-validation call "
-    "fit(X, y): the target would be taken for an input. Use paralesn.tune and paralesn.backtest"
-)
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
-def check_roles(y: Any, X: Any) -> None:
-    """Raise where X seems to be the target, as in fit(X, y)."""
-    if X is None:
-        return
-    if _is_called_by_search():  # with frames, nothing else tells (X, y) from (y, X)
-        raise TypeError(_NOT_A_SEARCH)
-    if getattr(X, "ndim", 0) == 1 and np.ndim(y) == 2 and not hasattr(y, "columns"):
-        raise ValueError(_NOT_A_TARGET)
-
-
-def _is_called_by_search() -> bool:
-    """Whether one of the callers is a search or a cross-validation of scikit-learn."""
-    frame = sys._getframe(1).f_back
-    while frame is not None:
-        if frame.f_globals.get("__name__", "").startswith("sklearn.model_selection"):
-            return True
-        frame = frame.f_back
-    return False
-
-
-class Forecaster(BaseEstimator):
+class Forecaster(Estimator, Generic[Given]):
     """What forecasters with members weighed by rolling origins have in common."""
 
+    horizon: int | None
+    season: str | int | Sequence[int]
+    frequency: str | None
+    n_jobs: int | None
     fitted_: FittedForecaster | FittedLoop
 
     # -- learning --------------------------------------------------------------------------------
 
     def fit(
         self,
-        y: Any,
+        y: Data,
         X: Any = None,
         *,
         past: Any = None,
@@ -63,7 +51,7 @@ class Forecaster(BaseEstimator):
         id: str = "unique_id",
         time: str = "ds",
         target: str = "y",
-    ) -> Self:
+    ) -> "Forecaster[Data]":
         """Fit to one series or to many.
 
         Parameters
@@ -86,7 +74,7 @@ class Forecaster(BaseEstimator):
         check_roles(y, X)
         panel = read_panel(y, names, self._frequency(), least=2)
         self.fitted_ = fit_panel(panel, y, X, past, static, names, self._request())
-        return self
+        return cast("Forecaster[Data]", self)
 
     def _frequency(self) -> str | None:
         return getattr(self, "frequency", None)
@@ -118,13 +106,46 @@ class Forecaster(BaseEstimator):
 
     # -- forecasting -----------------------------------------------------------------------------
 
+    # fmt: off
+    @overload
+    def forecast(
+        self: "Forecaster[Untold]", steps: Any = None, X: Any = None,
+        interval: Level | None = None, *, quantiles: Level | None = None, y: Any = None,
+        past: Any = None, static: Any = None,
+    ) -> Any: ...
+    @overload
+    def forecast(
+        self: "Forecaster[Numbers]", steps: Any = None, X: Any = None, interval: None = None, *,
+        quantiles: Level | None = None, y: Any = None, past: Any = None, static: Any = None,
+    ) -> np.ndarray: ...
+    @overload
+    def forecast(
+        self: "Forecaster[Several]", steps: Any = None, X: Any = None, interval: None = None, *,
+        quantiles: Level | None = None, y: Any = None, past: Any = None, static: Any = None,
+    ) -> list[np.ndarray]: ...
+    @overload
+    def forecast(
+        self: "Forecaster[Numbers]", steps: Any = None, X: Any = None, *, interval: Level,
+        y: Any = None, past: Any = None, static: Any = None,
+    ) -> Forecast: ...
+    @overload
+    def forecast(
+        self: "Forecaster[Several]", steps: Any = None, X: Any = None, *, interval: Level,
+        y: Any = None, past: Any = None, static: Any = None,
+    ) -> Forecast[list[np.ndarray]]: ...
+    @overload
+    def forecast(
+        self: "Forecaster[Data]", steps: Any = None, X: Any = None, interval: Level | None = None,
+        *, quantiles: Level | None = None, y: Any = None, past: Any = None, static: Any = None,
+    ) -> Data: ...
+    # fmt: on
     def forecast(
         self,
         steps: Any = None,
         X: Any = None,
-        interval: Any = None,
+        interval: Level | None = None,
         *,
-        quantiles: Any = None,
+        quantiles: Level | None = None,
         y: Any = None,
         past: Any = None,
         static: Any = None,
@@ -167,6 +188,14 @@ class Forecaster(BaseEstimator):
         grids = fitted.ends.grids()
         return assemble(fitted.layout, grids, values, bounds, interval, quantiles)
 
+    @overload
+    def predict(self: "Forecaster[Untold]", y: Any, X: Any = None, *, past: Any = None) -> Any: ...
+    @overload
+    def predict(
+        self: "Forecaster[Several]", y: Any, X: Any = None, *, past: Any = None
+    ) -> list[np.ndarray]: ...
+    @overload
+    def predict(self, y: Any, X: Any = None, *, past: Any = None) -> np.ndarray: ...
     def predict(self, y: Any, X: Any = None, *, past: Any = None) -> Any:
         """Forecasts from every step of new observations, as if each were the last one known.
 
@@ -185,6 +214,26 @@ class Forecaster(BaseEstimator):
             return self.fitted_.loop.predict(y, X, follow=True)
         return following.from_every_step(self.fitted_, y, X, past)
 
+    @overload
+    def anomalies(
+        self: "Forecaster[Untold]", y: Any = None, X: Any = None, *, past: Any = None,
+        level: float = 0.99,
+    ) -> Any: ...  # fmt: skip
+    @overload
+    def anomalies(
+        self: "Forecaster[Numbers]", y: Any = None, X: Any = None, *, past: Any = None,
+        level: float = 0.99,
+    ) -> Anomalies: ...  # fmt: skip
+    @overload
+    def anomalies(
+        self: "Forecaster[Several]", y: Any = None, X: Any = None, *, past: Any = None,
+        level: float = 0.99,
+    ) -> Anomalies[list[np.ndarray]]: ...  # fmt: skip
+    @overload
+    def anomalies(
+        self: "Forecaster[Data]", y: Any = None, X: Any = None, *, past: Any = None,
+        level: float = 0.99,
+    ) -> Data: ...  # fmt: skip
     def anomalies(
         self, y: Any = None, X: Any = None, *, past: Any = None, level: float = 0.99
     ) -> Any:
@@ -210,8 +259,8 @@ class Forecaster(BaseEstimator):
 
     def plot(
         self, steps: int | None = None, X: Any = None, *, interval: float = 0.9, series: Any = None,
-        history: int | None = None, ax: Any = None,
-    ) -> Any:  # fmt: skip
+        history: int | None = None, ax: "Axes | None" = None,
+    ) -> "Axes":  # fmt: skip
         """Draw the end of a series, its forecast and the interval; needs matplotlib.
 
         Parameters
@@ -274,6 +323,6 @@ class Forecaster(BaseEstimator):
         return self.fitted_
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         return tags

@@ -1,10 +1,11 @@
 """Intervals: how far forecasts from rolling origins were off, step by step."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Generic, NamedTuple
 
 import numpy as np
 
+from paralesn.estimators.forecaster.forms import Values
 from paralesn.persistence import register
 
 _SHARES = np.concatenate([np.linspace(0, 0.9, 46), np.linspace(0.905, 1.0, 20)])  # of quantiles
@@ -14,12 +15,12 @@ _SMOOTHING = np.array([1.0, 2.0, 3.0, 2.0, 1.0]) / 9.0
 LITTLE_EVIDENCE = 2.0  # horizons covered, below which intervals rest on little
 
 
-class Forecast(NamedTuple):
-    """A forecast and the interval around it, each (steps,) or (steps, targets)."""
+class Forecast(NamedTuple, Generic[Values]):
+    """A forecast and the interval around it, each (steps,) or (steps, targets), or a list."""
 
-    values: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
+    values: Values
+    lower: Values
+    upper: Values
 
 
 @register

@@ -166,7 +166,7 @@ class StateForecaster(TunableDefaults, LearntAttributes, BaseEstimator):
         )
         rows = windows.scaled(rows)
         panel = windows.panel(rows)
-        reservoir.fit(as_series(panel[:1, :1]))
+        reservoir.fit(as_series(windows.inputs(panel) if reservoir.adapts else panel[:1, :1]))
         learnt = learn(windows, reservoir, readout, panel, self.held_out)
         pending = rows[-windows.horizon - 1 :, : windows.targets].copy()
         self.fitted_ = FittedStateForecaster(windows, reservoir, learnt.readout, learnt.state,

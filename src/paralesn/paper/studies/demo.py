@@ -15,6 +15,7 @@ from paralesn.estimators.forecaster.estimator import ReservoirForecaster
 from paralesn.estimators.forecaster.spread import Forecast
 from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.files import require, save_figure
+from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.esn import ESN
 from paralesn.reservoirs.paralesn import ParalESN
 
@@ -61,9 +62,8 @@ def demonstrate(
     esn = ESN(units=units, tau=TAU, seed=seed)
 
     def predict(reservoir: Any) -> np.ndarray:
-        model = ReservoirRegressor(reservoir, washout=WASHOUT, standardize=False).fit(
-            x[:half], y[:half]
-        )
+        model = ReservoirRegressor(reservoir, Ridge(), washout=WASHOUT, standardize=False)
+        model.fit(x[:half], y[:half])
         return np.asarray(model.predict(x[half:], state=model.state_))
 
     forecast, lorenz, valid_time = _forecast(seed)

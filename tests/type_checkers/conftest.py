@@ -1,0 +1,3 @@
+"""What type checkers read is no test itself."""
+
+collect_ignore = ["mistakes.py", "user_script.py"]
