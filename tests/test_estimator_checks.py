@@ -56,7 +56,6 @@ EXPECTED = {
     "PooledStates": OF_WHOLE_SERIES | {"check_transformer_general": LENGTH},
     "ReservoirClassifier": OF_WHOLE_SERIES | {
         "check_classifiers_train": LENGTH,
-        "check_estimators_partial_fit_n_features": LENGTH,
         "check_sample_weight_equivalence_on_dense_data":
             "repeated series calibrate other filters, and are not left out as a whole",
     },
