@@ -126,7 +126,7 @@ def test_a_classifier_learns_on_as_from_everything(features, rng):
     for i in range(20, 50):
         model.partial_fit(X[i : i + 1], y[i : i + 1])
     assert model.classes_.tolist() == ["a", "b", "c"]
-    Z = model.features_.transform(X)  # calibrated on the first twenty
+    Z = np.asarray(model.features_.transform(X), float)  # calibrated on the first twenty
     indicators = np.where(y[:50, None] == model.classes_, 1.0, -1.0)
     moving = Z[:50].std(axis=0) > 1e-12
     expected = weighted_ridge(Z[:50, moving], indicators, 1.0, None, Z[:, moving])

@@ -172,9 +172,11 @@ class FittedRidge:
 
     def chosen(self, alphas: np.ndarray, per_target: bool, gamma: float) -> Self:
         """The state with all solutions, for alphas that were chosen before if they were."""
-        path, choice = ridge_path(self.statistics, alphas, gamma), self.choice
+        path, choice = ridge_path(self.statistics, alphas.tolist(), gamma), self.choice
         if choice is None:
-            by = path if self.choosing is None else ridge_path(self.choosing, alphas, gamma)
+            by = (
+                path if self.choosing is None else ridge_path(self.choosing, alphas.tolist(), gamma)
+            )
             choice = self._best_of(by, per_target)
         solution = RidgeSolution(path, choice.scores, choice.best)
         return replace(self, solution=solution, recursion=None, choice=None, choosing=None)

@@ -34,8 +34,8 @@ def begin(
     h, count = ensemble.horizon, len(histories)
     values = np.full((count, h + 1), np.nan)
     for row, y in zip(values, histories, strict=True):
-        last = y[-h - 1 :]
-        row[h + 1 - last.size :] = last
+        newest = y[-h - 1 :]
+        row[h + 1 - newest.size :] = newest
     waiting = []
     for member, series in zip(ensemble.shared, ensemble.of_shared, strict=True):
         own_learner(member.readout)  # refuses one that cannot
