@@ -128,7 +128,8 @@ class Forecaster(Estimator, Generic[Given]):
             In the first call, which is `fit`, as there.
         """
         if not hasattr(self, "fitted_"):
-            return self.fit(y, X, past=past)
+            self.fit(y, X, past=past)
+            return self
         if isinstance(self.fitted_, FittedLoop):
             return self.update(y, X, past=past, refit=True)
         self.fitted_ = following.learn_on(self.fitted_, y, X, past)
