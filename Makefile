@@ -9,6 +9,7 @@
 #   make lowest     the quick tests with the lowest versions that pyproject.toml allows
 #   make newest     the same with the newest
 #   make bench      the speed claims, each beside its rivals
+#   make interop    dozens of cases of use with other libraries, and what comes of each
 #   make docs       the site, with its examples run
 #   make clean      removes whatever the above made
 PYTHON ?= python3
@@ -17,7 +18,7 @@ WORKERS ?= auto
 PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 PYTEST = .venv/bin/pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal
 .DELETE_ON_ERROR:
-.PHONY: demo reproduce quick test check lowest newest bench docs clean
+.PHONY: demo reproduce quick test check lowest newest bench interop docs clean
 
 demo: .venv/installed
 	.venv/bin/paralesn demo
@@ -57,6 +58,9 @@ newest:
 bench: .venv/bench
 	PARALESN_FIGURES=docs/benchmarks .venv/bin/python -m benchmarks --save docs/benchmarks
 
+interop: .venv/interop
+	.venv/bin/python -m benchmarks.interoperability
+
 # Examples of the gallery run while the site is built, those of other pages by the tests.
 docs: .venv/docs
 	rm -rf docs/api/generated  # pages of names that are gone would be errors
@@ -79,6 +83,10 @@ docs: .venv/docs
 
 .venv/bench: .venv/installed
 	$(PIP) -e ".[all,dev,bench]"
+	@touch $@
+
+.venv/interop: .venv/installed
+	$(PIP) -e ".[all,dev,interop]"
 	@touch $@
 
 .venv/docs: .venv/installed

@@ -53,3 +53,14 @@ def test_mlforecast():
     own = pe.ReservoirForecaster(horizon=24).fit(df).forecast()
     assert list(own["unique_id"]) == list(forecast["unique_id"])
     assert np.abs(own["yhat"] / truth - 1).max() < 0.02
+
+
+def test_skops(tmp_path, monkeypatch):
+    pytest.importorskip("skops", reason="skops is not installed: pip install skops")
+    monkeypatch.chdir(tmp_path)
+    names = run("skops")
+    ours = {name for name in names["types"] if name.startswith("paralesn.")}
+    assert set(names["types"]) - ours == {"sklearn.tree._tree.Tree"}
+    np.testing.assert_array_equal(
+        names["again"].predict(names["x"]), names["model"].predict(names["x"])
+    )

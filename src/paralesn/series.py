@@ -87,6 +87,10 @@ def numeric(X: Any, name: str = "X") -> np.ndarray:
     """X as an array of real numbers, not yet converted nor checked for finite values."""
     if issparse(X):
         raise TypeError(f"{name} must be dense, got sparse data of shape {X.shape}")
+    if getattr(X, "requires_grad", False):
+        raise TypeError(f"{name} must not require a gradient, got such a tensor: call detach()")
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        X = np.ma.filled(X.astype(float), np.nan)  # what is masked is missing
     try:
         array = np.asarray(X)
         if array.dtype == object and hasattr(X, "to_numpy"):  # columns of different numeric types
@@ -141,7 +145,7 @@ def _numbers(array: np.ndarray, name: str) -> np.ndarray:
     missing = ("NoneType", "NAType", "NaTType")
     try:
         numbers = [np.nan if type(v).__name__ in missing else float(v) for v in values]
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(f"{name} must hold real numbers: {error}") from None
     return np.array(numbers).reshape(array.shape)
 

@@ -58,7 +58,7 @@ def test_tsv_in_every_compression(folder, suffix, home):
 
 
 def test_tsv_that_ends_in_nan_is_a_shorter_series():
-    series, labels = parse_tsv(b"a\t1\t2\t3\nb\t4\tNaN\tNaN\n", "x.tsv")
+    series, labels, _ = parse_tsv(b"a\t1\t2\t3\nb\t4\tNaN\tNaN\n", "x.tsv")
     assert [one[:, 0].tolist() for one in series] == [[1, 2, 3], [4]]
     assert labels == ["a", "b"]
 
@@ -80,15 +80,25 @@ TS = """# a comment
 
 def test_ts_with_several_channels():
     """Shapes are (cases, time, features); the data decide about lengths, not the header."""
-    series, labels = parse_ts(TS.encode(), "x.ts")
+    series, labels, _ = parse_ts(TS.encode(), "x.ts")
     np.testing.assert_array_equal(series, [[[1, 4], [2, 5], [3, 6]], [[7, 10], [8, 11], [9, 12]]])
     assert labels == ["up", "down"]
 
 
 def test_ts_of_unequal_length_and_windows_line_ends():
     content = TS.replace("7,8,9:10,11,12 ", "7,8:9,10").replace("\n", "\r\n")
-    series, _ = parse_ts(content.encode(), "x.ts")
+    series, *_ = parse_ts(content.encode(), "x.ts")
     assert [one.tolist() for one in series] == [[[1, 4], [2, 5], [3, 6]], [[7, 9], [8, 10]]]
+
+
+def test_numbers_to_predict_are_no_classes(folder):
+    numbers = TS.replace("@classLabel true up down", "@targetLabel true")
+    numbers = numbers.replace(":up", ":1.5").replace(":down", ":2")
+    assert parse_ts(numbers.encode(), "x.ts").is_target
+    for part in ("TRAIN", "TEST"):
+        put(folder, f"Toy/Toy_{part}.ts", numbers)
+    with pytest.raises(ValueError, match=r"expected @classLabel true, got numbers to predict"):
+        load_ucr("Toy")
 
 
 def test_missing_values_are_refused_or_let_pass(folder):
@@ -122,7 +132,7 @@ def test_missing_values_are_refused_or_let_pass(folder):
         (parse_ts, TS.replace("@dimensions 2\n", "").replace(":4,5,6", ""), "1 to 2 channels"),
         (parse_ts, TS.replace("1,2", "1,,2"), "line 11: could not convert"),
         (parse_ts, TS.replace("timestamps false", "timestamps true"), "timestamps are not supp"),
-        (parse_ts, TS.replace("@classLabel true up down", "@targetLabel true"), "@classLabel true"),
+        (parse_ts, TS.replace("@classLabel true", "@classLabel false"), "@classLabel true or @target"),
     ],
 )  # fmt: skip
 def test_malformed_text_is_named(parse, content, message):

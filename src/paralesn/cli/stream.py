@@ -39,6 +39,21 @@ def stream(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start from zero, not from the end of training.")
     ] = False,
+    learn: Annotated[
+        bool, typer.Option("--learn", help="Learn from every line, by recursive least squares.")
+    ] = False,
+    forget: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="With --learn, multiply what was learnt by this before each line.",
+        ),
+    ] = 1.0,
+    save: Annotated[
+        Path | None,
+        typer.Option(help="With --learn, write the learnt model there at the end.", dir_okay=False),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Predict from live data: a line of numbers in, a line of predictions out at once.
@@ -48,29 +63,48 @@ def stream(
     A wrong line is reported on standard error and skipped; the state stays as it was. A
     ReservoirForecaster takes nan for a missing value.
 
+    With --learn a forecaster learns from every line, then forecasts. A regressor predicts from the
+    inputs of a line first; targets may follow them (nan: not known), and it learns from these. With
+    --forget 0.999 a line that is a thousand lines old counts a third.
+
     The file of --resume is replaced as a whole, about --save-every seconds after a line at the
     latest and at the end, so that a crash leaves an earlier state. At the start, the number of
     lines it has seen is printed.
     """
+    from paralesn.persistence import save as save_model
     from paralesn.workflows.stream import LineReader, StateSaver
 
     file_in_folder(resume, "--resume")
+    file_in_folder(save, "--save")
+    _check_learning(learn, forget, save)
     with exit_on_error():
-        live = _start(model, resume, fresh)
+        live = _start(model, resume, fresh, learn, forget)
         saver = StateSaver(live, resume, save_every, _report_unsaved)
         with _stop_on_signal() as stop, saver:
             skipped = _answer(LineReader(live), saver, stop, live.state.lines, json)
+        if save is not None:
+            save_model(live.learnt_model(), save)
     if stop.exit_code:
         raise typer.Exit(stop.exit_code)
     if skipped:
         raise typer.Exit(SKIPPED)
 
 
-def _start(model: Path, resume: Path | None, fresh: bool) -> "Live":
+def _check_learning(learn: bool, forget: float, save: Path | None) -> None:
+    """Refuse options that say something about learning where nothing is learnt."""
+    if not forget > 0:
+        raise typer.BadParameter("must be more than 0 and at most 1", param_hint="--forget")
+    for name, is_given in (("--forget", forget < 1), ("--save", save is not None)):
+        if is_given and not learn:
+            raise typer.BadParameter("needs --learn", param_hint=name)
+
+
+def _start(model: Path, resume: Path | None, fresh: bool, learn: bool, forget: float) -> "Live":
     """The model, where its training ended or where an earlier stream did."""
     from paralesn.workflows import stream as workflow
 
-    live = workflow.start(load_model(model, *_KINDS), model, fresh=fresh)
+    given = load_model(model, *_KINDS)
+    live = workflow.start(given, model, fresh=fresh, learn=learn, forget=forget)
     if resume is not None and resume.exists():
         if fresh:
             exists = f"{resume} is there already"

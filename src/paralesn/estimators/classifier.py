@@ -1,7 +1,7 @@
 """Classification of whole series: features of each, read out linearly."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,16 +15,17 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from paralesn import checks
-from paralesn.estimators import defaults
-from paralesn.estimators.components import check_readout
+from paralesn import checks, sources
+from paralesn.estimators import defaults, online
+from paralesn.estimators.components import check_readout, own_features
 from paralesn.estimators.probabilities import PowerCalibration, calibrate
-from paralesn.estimators.series_readout import SeriesReadout, check_weighs, fit_readout
-from paralesn.missing import ERROR, MissingValues
+from paralesn.estimators.series_readout import SeriesReadout, check_weighs, data_for, fit_readout
+from paralesn.missing import ERROR, MissingValues, reopened
 from paralesn.persistence import register
 from paralesn.readouts.dual_ridge import DualRidge
 from paralesn.readouts.fitted_dual_ridge import LeftOut
 from paralesn.readouts.ridge import Ridge
+from paralesn.sources import Source
 
 
 def _knows_probabilities(model: "ReservoirClassifier") -> bool:
@@ -40,6 +41,15 @@ def _knows_probabilities(model: "ReservoirClassifier") -> bool:
 def _decides(model: "ReservoirClassifier") -> bool:
     readout = getattr(model, "readout_", model.readout)
     return readout is None or is_regressor(readout) or hasattr(readout, "decision_function")
+
+
+def _learns_on(model: "ReservoirClassifier") -> bool:
+    """Raise, naming the cure, unless the readout, fitted or not, can learn on."""
+    readout = getattr(model, "readout_", model.readout)
+    if readout is None:
+        features = own_features(model.features, defaults.classifying_features)
+        readout = defaults.classifying_readout(features)
+    return online.check_learns_on(readout)
 
 
 @register
@@ -153,6 +163,59 @@ class ReservoirClassifier(ClassifierMixin, SeriesReadout):
         self.fitted_ = FittedClassifier(features, readout, classes, missing, calibration)
         return self
 
+    @available_if(_learns_on)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more series, by a readout that can: `Ridge`, which the default is not.
+
+        Of the first call the features are calibrated on its series, and stay so; probabilities are
+        those of the last `fit`, and there are none without one.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`
+        classes : array-like, optional
+            All labels there will be; needed in the first call if its y does not hold them all.
+        """
+        if self.class_weight == "balanced":
+            expected = "None or a dict for partial_fit, which does not know how many will come"
+            raise checks.fail("class_weight", "balanced", expected)
+        if not hasattr(self, "fitted_"):
+            fitted, source = self._first_lesson(X, online.all_classes(classes, y))
+        else:
+            fitted = self.fitted_
+            if classes is not None and not np.array_equal(np.unique(classes), fitted.classes):
+                raise checks.fail("classes", classes, f"those learnt, {fitted.classes.tolist()}")
+            call = (self.n_features_in_, type(self).__name__, sources.collection)
+            source = reopened(X, fitted.missing, *call)
+        readout = online.own_learner(fitted.readout)
+        labels = online.labels_among(fitted.classes, y, len(source))
+        weight = self._weights(fitted.classes, labels, sample_weight, is_part=True)
+        ours = is_regressor(readout)
+        targets = _indicators(labels, fitted.classes.size) if ours else fitted.classes[labels]
+        arguments: dict[str, Any] = {} if ours else {"classes": fitted.classes}
+        first = 0
+        for block in fitted.features.blocks(data_for(fitted.features, source)):
+            cut = slice(first, first + len(block))
+            if weight is not None:
+                arguments["sample_weight"] = weight[cut]
+            readout.partial_fit(block, targets[cut], **arguments)
+            first = cut.stop
+        self.fitted_ = replace(fitted, readout=online.settled(readout))
+        return self
+
+    def _first_lesson(self, X: Any, classes: np.ndarray) -> tuple[FittedClassifier, Source]:
+        """Features calibrated on the first series, a readout that knows nothing, and the series."""
+        features, readout, source, missing = self._begin(X, "classification")
+        features.fit(data_for(features, source))
+        return FittedClassifier(features, readout, classes, missing), source
+
+    def forget(self, factor: float) -> Self:
+        """Multiply the weight of everything learnt so far by `factor` in (0, 1]."""
+        check_is_fitted(self, "fitted_")
+        readout = online.forgetful(self.fitted_.readout, factor)
+        self.fitted_ = replace(self.fitted_, readout=readout)
+        return self
+
     @property
     def classes_(self) -> np.ndarray:
         """The labels, sorted."""
@@ -189,9 +252,10 @@ class ReservoirClassifier(ClassifierMixin, SeriesReadout):
         return self._read_out(X, self.readout_.decision_function)
 
     def _weights(
-        self, classes: np.ndarray, labels: np.ndarray, sample_weight: Any
+        self, classes: np.ndarray, labels: np.ndarray, sample_weight: Any, is_part: bool = False
     ) -> np.ndarray | None:
-        """Weights of the series: their own times those of their classes."""
+        """Weights of the series: their own times those of their classes, of which all must be there
+        unless these are only part of them."""
         weight = np.ones(labels.size)
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, labels, ensure_non_negative=True)
@@ -210,7 +274,7 @@ class ReservoirClassifier(ClassifierMixin, SeriesReadout):
             return None
         weight = weight * compute_sample_weight(given, classes[labels])
         of_class = np.bincount(labels, weight, classes.size)
-        if not of_class.all():
+        if not is_part and not of_class.all():
             lost = classes.tolist()[int(of_class.argmin())]
             raise ValueError(f"class_weight and sample_weight must leave some of class {lost!r}")
         return weight

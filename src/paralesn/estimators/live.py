@@ -6,10 +6,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from paralesn import checks
 from paralesn.estimators.feedback import Loop
+from paralesn.estimators.forecaster.ensemble import FittedEnsemble
 from paralesn.estimators.forecaster.estimator import Forecaster
 from paralesn.estimators.forecaster.fitted import FittedLoop
 from paralesn.estimators.forecaster.live_members import LiveMembers, Position
+from paralesn.estimators.live_learning import (
+    LearntSteps,
+    forecaster_after,
+    loop_after,
+    steps_of,
+)
+from paralesn.estimators.online import check_no_feedback
 from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.estimators.state_forecaster.windows import as_series
@@ -36,18 +45,24 @@ class LiveState:
         Lines read so far, for callers that count them.
     model : str
         Identifies the model, such as a digest of its file.
+    learnt : None, Ridge, LearntSteps or FittedEnsemble
+        What was learnt from the rows read: of a regressor the readout, of other models with what
+        they have yet to learn from. None where nothing is learnt.
     """
 
     state: Position | State | None
     newest: np.ndarray
     lines: int = 0
     model: str = ""
+    learnt: Ridge | LearntSteps | FittedEnsemble | None = None
 
     def __post_init__(self) -> None:
         right = (
             (self.state is None or isinstance(self.state, (Position, State)))
             and isinstance(self.newest, np.ndarray) and np.isfinite(self.newest).all()
             and isinstance(self.lines, int) and self.lines >= 0 and isinstance(self.model, str)
+            and (self.learnt is None
+                 or isinstance(self.learnt, (Ridge, LearntSteps, FittedEnsemble)))
         )  # fmt: skip
         if not right:
             raise ValueError("the parts of a LiveState do not fit together")
@@ -63,12 +78,26 @@ class _Linear(NamedTuple):
         return z @ self.weights + self.intercept
 
 
+class _ReadOut(NamedTuple):
+    """A `Ridge` that goes on learning."""
+
+    readout: Ridge
+
+    def predict(self, z: np.ndarray) -> np.ndarray:
+        return self.readout.read_out(np.asarray(z, float))
+
+
 class Live:
     """Feed a fitted forecaster or regressor row by row.
 
     A forecaster reads an observation and forecasts its horizon from it; a regressor reads inputs
     and predicts. It continues where the model's training ended, or from zero if `fresh`. The model
     itself is never changed, and a row that is refused changes nothing.
+
+    With `learn` it learns from what it reads, as `partial_fit` does: a regressor from rows that
+    hold targets after the inputs, which it predicts first; a forecaster from every observation,
+    before it forecasts. What was learnt is part of the state, and `learnt_model` makes a model of
+    it.
 
     Parameters
     ----------
@@ -78,6 +107,10 @@ class Live:
         not known yet, with "mask" it reads the mean of training.
     fresh : bool
         Start from zero, which smoothers cannot: they need a past.
+    learn : bool
+        Learn from rows; the readout must be a `Ridge`.
+    forget : float in (0, 1]
+        What everything learnt is multiplied by before each row.
 
     Attributes
     ----------
@@ -100,7 +133,13 @@ class Live:
     True
     """
 
-    def __init__(self, model: Any, fresh: bool = False) -> None:
+    def __init__(
+        self, model: Any, fresh: bool = False, *, learn: bool = False, forget: float = 1.0
+    ) -> None:
+        self.learns = checks.flag("learn", learn)
+        self._factor = checks.number("forget", forget, 0, 1, open_left=True)
+        if self._factor < 1 and not self.learns:
+            raise checks.fail("forget", forget, "1 without learn")
         self._reader: LiveMembers | StateForecaster | ReservoirRegressor
         self.model = model
         self.may_miss = False
@@ -124,8 +163,16 @@ class Live:
                 )
             if not fresh:
                 self.state = _end_of(model)
+            if self.learns:
+                self.state = replace(self.state, learnt=steps_of(model.fitted_, fresh))
             return
         self.may_miss = model.fitted_.missing is not None
+        if self.learns:
+            if not isinstance(model.readout_, Ridge):
+                kind = type(model.readout_).__name__
+                raise TypeError(f"learning by the row needs a Ridge readout, got a {kind}")
+            check_no_feedback(model.fitted_.feedback)
+            self.state = replace(self.state, learnt=model.readout_)
         if not fresh and all(h.ndim == 1 for h in model.state_.layers):  # of a single series
             known = model.fitted_.missing
             last = np.zeros((0, 0)) if known is None else known.last.reshape(-1, self.width)
@@ -142,37 +189,89 @@ class Live:
         members = LiveMembers(model.fitted_)
         self._reader, self.may_miss = members, True
         self.width = members.width
-        self.state = replace(self.state, state=members.end())
+        learnt = members.learner() if self.learns else None
+        self.state = replace(self.state, state=members.end(), learnt=learnt)
 
     def read(self, row: np.ndarray, lines: int = 0) -> np.ndarray:
         """Read a row (width,): forecasts (horizon, targets), or predictions (1, targets).
 
-        With `only_last`, the forecast of one step.
+        With `only_last`, the forecast of one step. Where a regressor learns, targets may follow
+        the inputs in the row; they are learnt from after the prediction, unless one is NaN.
         """
         reader, before = self._reader, self.state.state
         if isinstance(reader, LiveMembers):
             if not isinstance(before, Position):
                 raise ValueError("the state is of another kind of model")
-            values, after = reader.read(row, before)
-            self.state = replace(self.state, state=after, lines=lines)
+            known = self.state.learnt
+            assert known is None or isinstance(known, FittedEnsemble)
+            factor = self._factor if self.learns else None
+            values, after, learnt = reader.read(row, before, known, factor)
+            self.state = replace(self.state, state=after, learnt=learnt, lines=lines)
             return values
         if isinstance(before, Position):
             raise ValueError("the state is of another kind of model")
         if isinstance(reader, StateForecaster):
             return self._forecast(reader, row, before, lines)
+        row, targets = row[: self.width], row[self.width :]
         x, newest, missing = row, self.state.newest, reader.fitted_.missing
         if missing is not None:
             x, last = missing.row(np.asarray(row, float), newest.ravel())
             newest = last.reshape(-1, self.width)
         x = x if reader.scaling_ is None else reader.scaling_.apply(x)
+        learnt = self.state.learnt
         if (feedback := reader.fitted_.feedback) is not None:
             loop = Loop(reader.reservoir_, self._readout, feedback, reader.scaling_)
             predicted, state = loop.read_row(x, before)
         else:
             z, state = reader.reservoir_.step(x, before)
-            predicted = np.asarray(self._readout.predict(z[None])).reshape(1, -1)
-        self.state = replace(self.state, state=state, newest=newest, lines=lines)
+            predicted = np.asarray(self._current(learnt).predict(z[None])).reshape(1, -1)
+            if targets.size and not np.isnan(targets).any():
+                learnt = self._taught(learnt, z[None].astype(float), targets[None])
+        self.state = replace(self.state, state=state, newest=newest, lines=lines, learnt=learnt)
         return predicted
+
+    @property
+    def n_targets(self) -> int:
+        """Targets that may follow the inputs in a row: those of a regressor that learns."""
+        learnt = self.state.learnt
+        return learnt.fitted_.n_targets if self.learns and isinstance(learnt, Ridge) else 0
+
+    def _current(self, learnt: Any) -> Any:
+        """What predicts: the readout of training, or what it has become."""
+        return self._readout if learnt is None else _ReadOut(learnt)
+
+    def _taught(self, learnt: Any, z: np.ndarray, targets: np.ndarray) -> Ridge:
+        """The readout after a row."""
+        if not self.learns or not isinstance(learnt, Ridge):
+            raise ValueError(f"row must hold {self.width} values, got targets: nothing is learnt")
+        readout = copy(learnt)
+        if self._factor < 1:
+            readout.forget(self._factor)
+        return readout.learn_from(z, targets)
+
+    def learnt_model(self) -> Any:
+        """A model like the one given that has learnt from the rows read, and follows on them.
+
+        A forecaster remembers of these rows what forecasts need; those before count as missing.
+        """
+        model, state = copy(self.model), self.state
+        if state.learnt is None:
+            raise ValueError("a learnt model needs learn=True")
+        if isinstance(state.learnt, FittedEnsemble):
+            assert isinstance(state.state, Position)
+            model.fitted_ = forecaster_after(model.fitted_, state.learnt, state.state)
+        elif isinstance(state.learnt, LearntSteps):
+            is_loop = isinstance(model.fitted_, FittedLoop)
+            after = loop_after if is_loop else LearntSteps.model
+            arguments = (model.fitted_, state.learnt)
+            model.fitted_ = after(*(arguments if is_loop else arguments[::-1]))
+        else:
+            own = {} if state.state is None else {"state": state.state}
+            missing = model.fitted_.missing
+            if missing is not None and state.newest.size:
+                own["missing"] = replace(missing, last=state.newest.ravel())
+            model.fitted_ = replace(model.fitted_, readout=state.learnt, **own)
+        return model
 
     def _forecast(
         self, model: StateForecaster, row: np.ndarray, start: State | None, lines: int
@@ -183,8 +282,13 @@ class Live:
         if windows.changes:
             inputs = newest - before if before.size else np.zeros_like(newest)
         z, state = model.reservoir_.step(inputs, start)
-        values = windows.predictions(self._readout, z, newest)
-        self.state = replace(self.state, state=state, newest=newest, lines=lines)
+        learnt = self.state.learnt
+        assert learnt is None or isinstance(learnt, LearntSteps)
+        if learnt is not None and self.learns:
+            learnt = learnt.read(windows, newest, z, state, self._factor)
+        readout = self._current(None if learnt is None else learnt.readout)
+        values = windows.predictions(readout, z, newest)
+        self.state = replace(self.state, state=state, newest=newest, lines=lines, learnt=learnt)
         return windows.restored(windows.flat(values))
 
 

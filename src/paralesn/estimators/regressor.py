@@ -1,16 +1,17 @@
 """Regression over time: a target for every time step."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.metrics import r2_score
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names, _get_feature_names, check_is_fitted
 
 from paralesn import checks, scaling, series
-from paralesn.estimators import defaults
+from paralesn.estimators import defaults, online
 from paralesn.estimators import feedback as output_feedback
 from paralesn.estimators.components import (
     check_readout,
@@ -73,6 +74,12 @@ class FittedRegressor:
         """What the reservoir reads at a step, without what is fed back to it."""
         fed = 0 if self.feedback is None else self.feedback.n_targets
         return self.reservoir.n_features_in_ - fed
+
+
+def _learns_on(model: "ReservoirRegressor") -> bool:
+    """Raise, naming the cure, unless the readout, fitted or not, can learn on."""
+    readout = getattr(model, "readout_", model.readout)
+    return readout is None or online.check_learns_on(readout)
 
 
 @register
@@ -177,13 +184,7 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
         names = _get_feature_names(X)
         source, missing = opened(X, self.missing, type(self).__name__)
         targets = targets_for(y, source, allow_nan=_omits_nan(readout) and not is_fed_back)
-        washout = self._washouts(source)
-        if (source.lengths <= washout).any():
-            b = int((source.lengths <= washout).argmax())
-            raise ValueError(
-                f"every series must be longer than the washout ({washout[b]} steps), got "
-                f"{source.lengths[b]} in series {b}; washout=None leaves out a tenth of each"
-            )
+        washout = self._checked_washouts(source)
         scales = read = scaling.measure(source) if standardize else None
         feedback = None
         if is_fed_back:
@@ -202,11 +203,68 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
         )
         return self
 
+    def _checked_washouts(self, source: Source) -> np.ndarray:
+        """The washout of each series, which must be longer."""
+        washout = self._washouts(source)
+        if (source.lengths <= washout).any():
+            b = int((source.lengths <= washout).argmax())
+            raise ValueError(
+                f"every series must be longer than the washout ({washout[b]} steps), got "
+                f"{source.lengths[b]} in series {b}; washout=None leaves out a tenth of each"
+            )
+        return washout
+
     def _washouts(self, source: Source) -> np.ndarray:
         """Time steps at the start of each series that are neither learnt from nor scored."""
         if self.washout is None:
             return np.minimum(_WASHOUT, source.lengths // _SHARE)
         return np.full(len(source), checks.integer("washout", self.washout, 0))
+
+    @available_if(_learns_on)
+    def partial_fit(self, X: Any, y: Any, *, fresh: bool = False) -> Self:
+        """Learn from time steps that follow those seen so far, a block or a single one.
+
+        The reservoir continues from `state_`, and the readout learns by recursive least squares:
+        what comes out is the readout that all time steps together give. Inputs stay scaled as they
+        were measured in the first call, which is `fit`, so that should hold what is typical.
+
+        Parameters
+        ----------
+        X, y : as in `fit`, the new time steps only
+            Where the model was fitted to several series, as many, which continue them.
+        fresh : bool
+            Learn from series that begin instead: from zero, with a washout.
+        """
+        checks.flag("fresh", fresh)
+        if not hasattr(self, "fitted_"):
+            return self.fit(X, y)
+        online.check_no_feedback(self.fitted_.feedback)
+        fitted, readout = self.fitted_, online.own_learner(self.fitted_.readout)
+        source = self._source(X)
+        targets = targets_for(y, source, allow_nan=_omits_nan(readout))
+        if not fresh:
+            online.check_goes_on(fitted.state, source)
+        washout = self._checked_washouts(source) if fresh else np.zeros(len(source), int)
+        blocks = StateBlocks(
+            fitted.reservoir, fitted.scaling, source, None if fresh else fitted.state
+        )
+        for states, wanted in _lessons(blocks, targets, washout):
+            if isinstance(readout, Ridge):
+                readout.learn_from(states, wanted)
+            else:
+                readout.partial_fit(states, wanted[:, 0] if fitted.is_flat else wanted)
+        self.fitted_ = replace(fitted, readout=online.settled(readout), state=blocks.state)
+        return self
+
+    def forget(self, factor: float) -> Self:
+        """Multiply the weight of everything learnt so far by `factor` in (0, 1].
+
+        Called before every `partial_fit`, the model follows a system that changes.
+        """
+        check_is_fitted(self, "fitted_")
+        readout = online.forgetful(self.fitted_.readout, factor)
+        self.fitted_ = replace(self.fitted_, readout=readout)
+        return self
 
     @overload
     def predict(

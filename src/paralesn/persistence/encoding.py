@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from paralesn.persistence import scikit_learn
 from paralesn.persistence.registry import entry_named, entry_of
+from paralesn.persistence.scikit_learn_table import KNOWN
 
 _NUMBERS = (
     "float64",
@@ -38,14 +40,16 @@ def encode(value: Any, arrays: dict[str, np.ndarray], name: str) -> Any:
         return {"generator": encode(value.bit_generator.state, arrays, f"{name}.bits")}
     if isinstance(value, (np.dtype, type)) and np.dtype(value).name in _NUMBERS:
         return np.dtype(value).name
-    entry = entry_of(value)
+    entry, of_class = entry_of(value), type(value).__name__
     if entry is None:
-        raise TypeError(
-            f"{name} holds a {type(value).__name__}, which cannot be saved: its class is not "
-            "registered with paralesn.register"
-        )
+        public = scikit_learn.public_name(value)
+        if public is None:
+            raise TypeError(
+                f"{name} holds a {of_class}, which cannot be saved: {scikit_learn.why_not(value)}"
+            )
+        entry, of_class = scikit_learn.entry_named(public), public
     content = {k: encode(v, arrays, f"{name}.{k}") for k, v in entry.take_apart(value).items()}
-    return {"object": type(value).__name__, "content": content}
+    return {"object": of_class, "content": content}
 
 
 def _encode_array(array: np.ndarray, arrays: dict[str, np.ndarray], name: str) -> Any:
@@ -68,7 +72,8 @@ def decode(node: Any, arrays: Mapping[str, np.ndarray]) -> Any:
     if not isinstance(node, dict):
         return node
     if "object" in node:
-        entry = entry_named(node["object"])
+        known = node["object"] in KNOWN
+        entry = (scikit_learn.entry_named if known else entry_named)(node["object"])
         return entry.rebuild({k: decode(v, arrays) for k, v in node["content"].items()})
     ((kind, content),) = node.items()
     if kind in ("list", "tuple"):

@@ -21,6 +21,7 @@ from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as write_tensors
 
 from paralesn.files import replacing
+from paralesn.persistence import scikit_learn
 from paralesn.persistence.encoding import decode, encode
 from paralesn.persistence.registry import entry_of, names_of_models
 
@@ -54,10 +55,12 @@ def save(
     ...     pe.load(folder + "/model.esn"), load_metadata(folder + "/model.esn")
     (ParalESN(units=7), {'by': 'me'})
     """
-    if entry_of(model) is None:
+    if entry_of(model) is None and scikit_learn.public_name(model) is None:
+        foreign = scikit_learn.is_foreign(model)
         raise TypeError(
             f"model must be one of {', '.join(names_of_models())}, or of a class registered with "
             f"paralesn.register, got {type(model).__name__}"
+            + (f": {scikit_learn.why_not(model)}" if foreign else "")
         )
     arrays: dict[str, np.ndarray] = {}
     content: dict[str, Any] = {"format": FORMAT, "version": version("paralesn")}

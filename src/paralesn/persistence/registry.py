@@ -7,6 +7,7 @@ from importlib import import_module
 from types import UnionType
 from typing import Any, NamedTuple, TypeVar, get_args
 
+from paralesn import checks
 from paralesn.persistence.saved_classes import MODULES
 
 Class = TypeVar("Class", bound=type)
@@ -168,10 +169,12 @@ def _of_estimator(cls: type) -> tuple[Callable[..., Any], Callable[..., Any]]:
         return {
             "parameters": model.get_params(deep=False),
             "fitted": getattr(model, "fitted_", None),
+            **output_of(model),
         }
 
     def rebuild(values: dict[str, Any]) -> Any:
         model, fitted = cls(**values["parameters"]), values["fitted"]
+        set_output(model, values.get("output", {}))
         if fitted is None:
             return model
         if entry_of(fitted) is None or type(fitted).__name__ not in states:
@@ -185,6 +188,20 @@ def _of_estimator(cls: type) -> tuple[Callable[..., Any], Callable[..., Any]]:
         return model
 
     return take_apart, rebuild
+
+
+def output_of(model: Any) -> dict[str, Any]:
+    """What `set_output` of scikit-learn was told, where it was."""
+    told = getattr(model, "_sklearn_output_config", None)
+    return {"output": dict(told)} if told else {}
+
+
+def set_output(model: Any, told: Any) -> None:
+    """Tell it again, once it was checked."""
+    for kind, container in dict(told).items():
+        checks.choice("set_output", kind, ("transform",))
+        checks.choice("set_output", container, ("default", "pandas", "polars"))
+        model.set_output(transform=container)
 
 
 def _names_of_states(cls: type) -> tuple[str, ...]:

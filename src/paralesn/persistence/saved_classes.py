@@ -4,6 +4,7 @@ A file names a class by its bare name; this table, and never the file, says what
 """
 
 MODULES = {
+    "AlphaChoice": "readouts.fitted_ridge",
     "Calibration": "estimators.state_forecaster.calibration",
     "ContinuousESN": "reservoirs.continuous",
     "Cycle": "layers.operators",
@@ -36,6 +37,7 @@ MODULES = {
     "Identity": "layers.operators",
     "Index": "estimators.forecaster.frames",
     "Layout": "estimators.forecaster.panel",
+    "LearntSteps": "estimators.live_learning",
     "LeftOut": "readouts.fitted_dual_ridge",
     "LevelScale": "features.levels",
     "LiveState": "estimators.live",
@@ -43,12 +45,15 @@ MODULES = {
     "Memory": "estimators.forecaster.fitted",
     "MissingValues": "missing",
     "NVAR": "reservoirs.nvar",
+    "OnlineMembers": "estimators.forecaster.ensemble",
     "PackedBanks": "estimators.forecaster.packed_banks",
     "ParalESN": "reservoirs.paralesn",
     "PlasticESN": "reservoirs.plasticity",
     "PooledStates": "features.pooled_states",
     "Position": "estimators.forecaster.live_members",
+    "Preconditioner": "readouts.recursive_solution",
     "RecurrentLayer": "layers.recurrent",
+    "RecursiveSolution": "readouts.recursive_solution",
     "ResESN": "reservoirs.esn",
     "ReservoirClassifier": "estimators.classifier",
     "ReservoirForecaster": "estimators.forecaster.estimator",

@@ -7,7 +7,8 @@ import numpy as np
 
 from paralesn.persistence import register
 from paralesn.readouts import inputs
-from paralesn.readouts.ridge_path import RidgePath
+from paralesn.readouts.recursive_solution import RecursiveSolution, follow
+from paralesn.readouts.ridge_path import RidgePath, ridge_path
 from paralesn.readouts.ridge_statistics import RidgeStatistics
 from paralesn.readouts.validation import ValidationErrors
 
@@ -40,16 +41,35 @@ class RidgeSolution:
         """Intercepts (targets,) of the chosen alphas."""
         return self._chosen(self.path.intercepts[:, None])[0]
 
+    @property
+    def choice(self) -> "AlphaChoice":
+        """The alphas chosen, without their solutions."""
+        return AlphaChoice(self.scores, self.best, self.path.alphas[self.best])
+
     def _chosen(self, values: np.ndarray) -> np.ndarray:
         """Of (alphas, k, targets) what belongs to each target's alpha: (k, targets)."""
         return np.stack([values[a, :, t] for t, a in enumerate(self.best)], axis=-1)
 
     def fits(self, alphas: int, features: int, targets: int) -> bool:
         """Whether the arrays fit together."""
+        right = self.path.fits(alphas, features, targets) and all(self.best < alphas)
+        return right and self.choice.fits(alphas, targets)
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class AlphaChoice:
+    """The alphas chosen for each target, and by what: `scores` and `best` as in `RidgeSolution`."""
+
+    scores: np.ndarray
+    best: np.ndarray
+    alphas: np.ndarray
+
+    def fits(self, alphas: int, targets: int) -> bool:
+        """Whether the arrays fit together."""
         return (
-            self.path.fits(alphas, features, targets)
-            and self.scores.shape == (alphas, targets)
-            and self.best.shape == (targets,)
+            self.scores.shape == (alphas, targets)
+            and self.best.shape == self.alphas.shape == (targets,)
             and all(0 <= best < alphas for best in self.best)
         )
 
@@ -70,6 +90,14 @@ class FittedRidge:
         Errors of the alphas, where validation data were given.
     solution : RidgeSolution or None
         None until it is asked for.
+    recursion : RecursiveSolution or None
+        In place of it, where a few rows were added to a solution.
+    choice : AlphaChoice or None
+        What alphas it is of; None where they are to be chosen.
+    choosing : RidgeStatistics or None
+        What they are to be chosen by, if not by all statistics.
+    added : int
+        Rows added since then.
     """
 
     statistics: RidgeStatistics
@@ -77,6 +105,10 @@ class FittedRidge:
     feature_names: np.ndarray | None
     validation: ValidationErrors | None = None
     solution: RidgeSolution | None = None
+    recursion: RecursiveSolution | None = None
+    choice: AlphaChoice | None = None
+    choosing: RidgeStatistics | None = None
+    added: int = 0
 
     @property
     def n_features(self) -> int:
@@ -89,17 +121,71 @@ class FittedRidge:
         return self.statistics.n_targets
 
     def unsolved(self, **changes: Any) -> Self:
-        """The state with some fields changed, to be solved anew."""
-        return replace(self, solution=None, **changes)
+        """The state with some fields changed, to be solved anew, and alphas chosen."""
+        blank = {"solution": None, "recursion": None, "choice": None, "choosing": None, "added": 0}
+        return replace(self, **(blank | changes))
+
+    def with_rows(
+        self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None, alphas: np.ndarray
+    ) -> Self:
+        """Add rows: a few to the solution there is, many so that it must be found anew."""
+        before, after = self.statistics, self.statistics.with_rows(X, y, weight)
+        added = self.added + X.shape[0]
+        is_due = self._chooses(alphas) and 3 * added >= after.effective_samples
+        if not (before.n_samples and before.is_few(X.shape[0])) or is_due:
+            return self.unsolved(statistics=after)
+        kept = replace(self._kept(alphas), statistics=after, added=added)
+        if self.recursion is not None:
+            blocks = before.blocks(X, y, weight)
+            return replace(kept, recursion=self.recursion.with_rows(before, after, blocks))
+        if kept.choice is not None:
+            return replace(kept, recursion=follow(after, kept.choice.alphas))
+        return kept
+
+    def forgotten(self, factor: float, alphas: np.ndarray) -> Self:
+        """Multiply the weight of every row by `factor`; alphas stay as they were chosen."""
+        kept, recursion = self._kept(alphas), self.recursion
+        if recursion is None and kept.choice is not None:
+            recursion = follow(self.statistics, kept.choice.alphas)
+        return replace(
+            kept,
+            statistics=self.statistics.forgotten(factor),
+            recursion=None if recursion is None else recursion.forgotten(factor),
+        )
+
+    def _chooses(self, alphas: np.ndarray) -> bool:
+        """Whether the choice of alphas depends on what is learnt."""
+        return len(alphas) > 1 and self.validation is None
+
+    def _kept(self, alphas: np.ndarray) -> Self:
+        """The state without its solution, but with the choice it was of, or what it is to be by."""
+        choice = self.choice if self.solution is None else self.solution.choice
+        choosing = None
+        if choice is None and self._chooses(alphas):
+            choosing = self.statistics if self.choosing is None else self.choosing
+        return replace(self, solution=None, recursion=None, choice=choice, choosing=choosing)
 
     def solved(self, path: RidgePath, per_target: bool) -> Self:
         """The state with solutions, and the alpha of the least error chosen."""
+        choice = self._best_of(path, per_target)
+        return self.unsolved(solution=RidgeSolution(path, choice.scores, choice.best))
+
+    def chosen(self, alphas: np.ndarray, per_target: bool, gamma: float) -> Self:
+        """The state with all solutions, for alphas that were chosen before if they were."""
+        path, choice = ridge_path(self.statistics, alphas, gamma), self.choice
+        if choice is None:
+            by = path if self.choosing is None else ridge_path(self.choosing, alphas, gamma)
+            choice = self._best_of(by, per_target)
+        solution = RidgeSolution(path, choice.scores, choice.best)
+        return replace(self, solution=solution, recursion=None, choice=None, choosing=None)
+
+    def _best_of(self, path: RidgePath, per_target: bool) -> AlphaChoice:
         scores = path.gcv if self.validation is None else self.validation.scores()
         if per_target:
             best = scores.argmin(axis=0)
         else:
             best = np.full(self.n_targets, scores.mean(axis=1).argmin())
-        return replace(self, solution=RidgeSolution(path, scores, best))
+        return AlphaChoice(scores, best, path.alphas[best])
 
     def check(self, ridge: Any) -> None:
         """Raise unless everything fits together, and the parameters of `ridge`."""
@@ -112,6 +198,10 @@ class FittedRidge:
             and inputs.names_fit(self.feature_names, p)
             and (self.validation is None or self.validation.fits(alphas, m))
             and (self.solution is None or self.solution.fits(alphas, p, m))
+            and (self.recursion is None or self.recursion.fits(p, m))
+            and (self.choice is None or self.choice.fits(alphas, m))
+            and (self.choosing is None or (self.choosing.fits() and self.choosing.n_features == p))
+            and isinstance(self.added, int)
         )
         if not right:
             raise ValueError("the arrays of a Ridge do not fit together")

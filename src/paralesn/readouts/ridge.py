@@ -12,9 +12,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from paralesn import checks
 from paralesn.persistence import register
 from paralesn.readouts import inputs, triangular
-from paralesn.readouts.fitted_ridge import FittedRidge, RidgeSolution
+from paralesn.readouts.fitted_ridge import AlphaChoice, FittedRidge
+from paralesn.readouts.recursive_solution import Linear
 from paralesn.readouts.ridge_left_out import left_out_residuals
-from paralesn.readouts.ridge_path import ridge_path
+from paralesn.readouts.ridge_path import RidgePath, moments, ridge_path
 from paralesn.readouts.ridge_statistics import RidgeStatistics
 from paralesn.readouts.validation import validation_errors
 
@@ -31,6 +32,12 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
     alpha = 0 is the minimum-norm least-squares solution; singular values of the standardised states
     below ``eps * max(n, p)`` times the largest count as zero. A state without variance gets the
     coefficient zero.
+
+    `forget` and `partial_fit` of a row are recursive least squares: a row costs a time that grows
+    with the square of the number of states, and the solution is that of `fit` on all rows with
+    their weights, to rounding. A block of few rows (one, or a sixteenth of the number of states) is
+    learnt so. Of several alphas, the one chosen then stays until rows that came since have a third
+    of the weight of all; larger blocks, `merge` and `solve` have it chosen anew.
 
     Parameters
     ----------
@@ -114,7 +121,7 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Add a block of rows to what was seen so far."""
+        """Add a block of rows, or a single one, to what was seen so far."""
         self.check_parameters()
         fitted: FittedRidge | None = getattr(self, "fitted_", None)
         omits = self.nan_targets == "omit"
@@ -135,7 +142,21 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        self.fitted_ = fitted.unsolved(statistics=fitted.statistics.with_rows(X, y, weight))
+        self.fitted_ = fitted.with_rows(X, y, weight, self._alphas)
+        return self
+
+    def learn_from(self, X: np.ndarray, y: np.ndarray) -> Self:
+        """`partial_fit` of a fitted readout on float arrays (n, features), (n, targets).
+
+        Only their finiteness and sizes are looked at: quicker for a single row.
+        """
+        fitted, omits = self.fitted_, self.fitted_.statistics.omits_nan
+        expected = (X.shape[0], fitted.n_features), (X.shape[0], fitted.n_targets)
+        if (X.shape, y.shape) != expected:
+            raise ValueError(f"X and y must be of shapes {expected}, got {X.shape}, {y.shape}")
+        if not (np.isfinite(X).all() and (np.isfinite(y) | (omits & np.isnan(y))).all()):
+            raise ValueError("X and y must be finite, got NaN or infinity")
+        self.fitted_ = fitted.with_rows(X, y, None, self._alphas)
         return self
 
     def merge(self, other: "Ridge") -> Self:
@@ -169,8 +190,8 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         if y.shape != (X.shape[0], self.fitted_.n_targets):
             expected = f"{X.shape[0]} rows of {self.fitted_.n_targets} targets"
             raise ValueError(f"validation data must hold {expected}, got y of shape {y.shape}")
-        path, before = self._solution().path, self.fitted_.validation
-        errors = validation_errors(path, X, y, before)
+        path = self._path()
+        errors = validation_errors(path, X, y, self.fitted_.validation)
         self.fitted_ = replace(self.fitted_, validation=errors).solved(path, self.per_target)
         return self
 
@@ -188,11 +209,13 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
     def forget(self, factor: float) -> Self:
         """Multiply the weight of everything seen so far by `factor` in (0, 1].
 
-        Called before every `partial_fit`, this is recursive least squares with forgetting.
+        Called before every `partial_fit`, this is recursive least squares with forgetting: a row
+        that came k calls ago counts ``factor ** k``. The alpha stays as it was chosen.
         """
         check_is_fitted(self, "fitted_")
         factor = checks.number("factor", factor, 0, 1, open_left=True)
-        self.fitted_ = self.fitted_.unsolved(statistics=self.fitted_.statistics.forgotten(factor))
+        if factor < 1:
+            self.fitted_ = self.fitted_.forgotten(factor, self._alphas)
         return self
 
     # -- solving ---------------------------------------------------------------------------------
@@ -200,30 +223,72 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
     def solve(self) -> Self:
         """Solve for every alpha and choose one, if anything was learnt since the last time.
 
-        Whatever needs the solution calls this; call it yourself only to decide when the time is
-        spent.
+        Whatever needs the solution calls for it; call this yourself only to decide when the time is
+        spent, or to have alpha chosen anew from everything seen.
         """
-        self._solution()
+        fitted = self._fitted()
+        if fitted.solution is None or fitted.added:
+            self.fitted_ = fitted.solved(self._path(), self.per_target)
         return self
 
-    def _solution(self) -> RidgeSolution:
+    def _fitted(self) -> FittedRidge:
         if not hasattr(self, "fitted_"):
             raise AttributeError(f"this {type(self).__name__} was not fitted yet")
-        fitted = self.fitted_
+        return self.fitted_
+
+    @property
+    def _alphas(self) -> np.ndarray:
+        return np.asarray(self.alphas, float)
+
+    def _path(self) -> RidgePath:
+        """Solutions for every alpha."""
+        fitted = self._fitted()
+        if fitted.solution is not None:
+            return fitted.solution.path
+        return ridge_path(fitted.statistics, self.alphas, self.gamma)
+
+    def _linear(self) -> Linear:
+        """The solution of the chosen alpha."""
+        fitted = self._fitted()
+        if fitted.recursion is not None:
+            followed = fitted.recursion.solved(fitted.statistics)
+            if followed is not None:
+                self.fitted_ = replace(fitted, recursion=followed)
+                assert followed.coef is not None
+                assert followed.intercept is not None
+                return Linear(followed.coef, followed.intercept)
         if fitted.solution is None:
-            path = ridge_path(fitted.statistics, self.alphas, self.gamma)
-            self.fitted_ = fitted.solved(path, self.per_target)
-            return self._solution()
-        return fitted.solution
+            fitted = self.fitted_ = fitted.chosen(self._alphas, self.per_target, self.gamma)
+        assert fitted.solution is not None
+        return Linear(fitted.solution.coef, fitted.solution.intercept)
+
+    def _choice(self) -> AlphaChoice:
+        """The alphas chosen, after whatever solving that takes."""
+        if self._fitted().choice is None:
+            self._linear()
+        fitted = self.fitted_
+        if fitted.choice is not None:
+            return fitted.choice
+        assert fitted.solution is not None
+        return fitted.solution.choice
 
     def predict(self, X: Any) -> np.ndarray:
         """Predictions for states X (n, features): (n,) or (n, targets)."""
         check_is_fitted(self, "fitted_")
-        X = inputs.further_states(self, X)
-        solution = self._solution()
-        predicted = triangular.product(X, solution.coef)
-        predicted += solution.intercept
+        predicted = self.read_out(inputs.further_states(self, X))
         return predicted[:, 0] if self.fitted_.flat else predicted
+
+    def read_out(self, X: np.ndarray) -> np.ndarray:
+        """Predictions (n, targets) for states X that need no check: quicker for a single row."""
+        fitted = self.fitted_
+        if fitted.recursion is not None and X.shape[0] < fitted.n_targets:
+            predicted = fitted.recursion.predictions(fitted.statistics, X)
+            if predicted is not None:
+                return predicted
+        coef, intercept = self._linear()
+        predicted = triangular.product(X, coef)
+        predicted += intercept
+        return predicted
 
     def left_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
         """Predictions for rows that were learnt from, each as if it had been left out.
@@ -237,8 +302,7 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        solution = self._solution()
-        alphas = solution.path.alphas[solution.best]
+        alphas = self._choice().alphas
         residuals = (y - self.predict(X)).reshape(len(X), -1)
         seen = self.fitted_.statistics
         left_out = left_out_residuals(seen, alphas, X, residuals, weight).reshape(y.shape)
@@ -247,42 +311,47 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
     def predict_each(self, X: Any) -> list[np.ndarray]:
         """Predictions (n, targets) of every alpha, chosen or not."""
         check_is_fitted(self, "fitted_")
-        X = inputs.further_states(self, X)
-        return self._solution().path.predictions(X)
+        return self._path().predictions(inputs.further_states(self, X))
 
     @property
     def coef_(self) -> np.ndarray:
         """Coefficients of the chosen alpha, (features,) or (targets, features)."""
-        coefs = self._solution().coef.T
+        coefs = self._linear().coef.T
         return coefs[0] if self.fitted_.flat else coefs
 
     @property
     def intercept_(self) -> Any:
         """Intercepts of the chosen alpha."""
-        intercepts = self._solution().intercept
+        intercepts = self._linear().intercept
         return float(intercepts[0]) if self.fitted_.flat else intercepts
 
     @property
     def alpha_(self) -> Any:
         """The chosen alpha; with `per_target`, one for each."""
-        solution = self._solution()
-        alphas = solution.path.alphas[solution.best]
+        alphas = self._choice().alphas
         return alphas if self.per_target else float(alphas[0])
 
     @property
     def scores_(self) -> np.ndarray:
         """What alpha was chosen by, (alphas, targets)."""
-        return self._solution().scores
+        return self._choice().scores
 
     @property
     def mean_(self) -> np.ndarray:
         """Mean of the states."""
-        return self._solution().path.mean
+        return self._moments().mean
 
     @property
     def scale_(self) -> np.ndarray:
         """Standard deviation of the states."""
-        return self._solution().path.scale
+        return self._moments().scale
+
+    def _moments(self) -> Any:
+        seen = self._fitted().statistics
+        factor = seen.factors[-1]
+        if factor is None:
+            raise ValueError("y must hold a number for the last target, got only NaN")
+        return moments(factor, seen.constant)
 
     @property
     def n_samples_seen_(self) -> int:

@@ -88,21 +88,40 @@ class Problem(NamedTuple):
     y_mean: np.ndarray
 
 
-def standardised(factor: np.ndarray, constant: np.ndarray) -> Problem:
-    """The problem of one factor; `constant` (features,) are states that never changed."""
+class Moments(NamedTuple):
+    """Means and standard deviations of states, from the factor of the rows [1, z, y]."""
+
+    weight: float  # number of rows, or sum of their weights
+    mean: np.ndarray
+    scale: np.ndarray  # 0 for a state without variance
+    inverse: np.ndarray  # of the scale, 0 there as well
+    varies: np.ndarray  # bool
+    y_mean: np.ndarray
+
+
+def moments(factor: np.ndarray, constant: np.ndarray) -> Moments:
+    """Moments of the rows of a factor; `constant` (features,) are states that never changed."""
     p = constant.size
     weight = factor[0, 0] ** 2
     mean = factor[0, 1 : p + 1] / factor[0, 0]
     y_mean = factor[0, p + 1 :] / factor[0, 0]
-    centred, cross = factor[1 : p + 1, 1 : p + 1], factor[1 : p + 1, p + 1 :]
-    rest = (factor[p + 1 :, p + 1 :] ** 2).sum(axis=0)
-    norm = np.sqrt((centred**2).sum(axis=0))
+    centred = factor[1 : p + 1, 1 : p + 1]
+    norm = np.sqrt(np.einsum("ij,ij->j", centred, centred))
     # Besides states that never changed: what rounding makes of a mean is no variance either.
     varies = ~constant & (norm > 8 * _EPS * np.sqrt(weight * p) * np.abs(mean))
     varies &= norm > NOTHING
     scale = np.where(varies, norm / np.sqrt(weight), 0.0)
     inverse = np.divide(1.0, scale, out=np.zeros(p), where=varies)
-    return Problem(weight, centred * inverse, cross, rest, mean, scale, inverse, y_mean)
+    return Moments(weight, mean, scale, inverse, varies, y_mean)
+
+
+def standardised(factor: np.ndarray, constant: np.ndarray) -> Problem:
+    """The problem of one factor; `constant` (features,) are states that never changed."""
+    now, p = moments(factor, constant), constant.size
+    centred, cross = factor[1 : p + 1, 1 : p + 1], factor[1 : p + 1, p + 1 :]
+    rest = (factor[p + 1 :, p + 1 :] ** 2).sum(axis=0)
+    parts = (centred * now.inverse, cross, rest, now.mean, now.scale, now.inverse, now.y_mean)
+    return Problem(now.weight, *parts)
 
 
 def _group_path(
@@ -113,6 +132,9 @@ def _group_path(
     weight, cross, rest = problem.weight, problem.cross, problem.rest
     u, s, rotate = decompose(problem.standard, alphas, weight)
     d = u.T @ cross
+    is_squared = len(problem.standard) > 1 and gram_is_enough(
+        problem.standard, alphas.min(), weight
+    )
     live = s > _EPS * max(seen.n_samples, seen.n_features) * s.max(initial=0.0)
     variance = ((cross**2).sum(axis=0) + rest) / weight
     variance = np.where(variance > 0, variance, 1.0)
@@ -122,7 +144,10 @@ def _group_path(
         used = live if alpha == 0 else s > 0
         safe = np.where(used, s, 1.0)
         shrink = np.where(used, safe**2 / (safe**2 + alpha), 0.0)
-        coef = problem.inverse[:, None] * rotate((shrink / safe)[:, None] * d)
+        coef = rotate((shrink / safe)[:, None] * d)
+        if is_squared:
+            coef = _corrected(problem.standard, cross, u, s, float(alpha))
+        coef = problem.inverse[:, None] * coef
         residual = (((1.0 - shrink)[:, None] * d) ** 2).sum(axis=0) + rest
         freedom = count - 1.0 - gamma * shrink.sum()
         error = np.inf * variance
@@ -133,6 +158,19 @@ def _group_path(
         gcv.append(error / variance)
     stacked = np.array(coefs), np.array(intercepts), np.array(gcv)
     return RidgePath(alphas, *stacked, problem.mean, problem.scale)
+
+
+def _corrected(
+    rows: np.ndarray, cross: np.ndarray, u: np.ndarray, s: np.ndarray, alpha: float
+) -> np.ndarray:
+    """Coefficients Z' t from the eigenvectors u of Z Z' by the equation (Z Z' + a) t = cross.
+
+    Rounding of Z Z' is mended by one correction, whose residual does not need that product.
+    """
+    inverse = 1.0 / (s**2 + alpha)[:, None]
+    dual = u @ (inverse * (u.T @ cross))
+    off = cross - rows @ (rows.T @ dual) - alpha * dual
+    return np.asarray(rows.T @ (dual + u @ (inverse * (u.T @ off))))
 
 
 def decompose(

@@ -11,6 +11,7 @@ from paralesn.readouts import triangular
 
 _ROWS = 8192  # rows added to a factor at a time
 _TARGETS = 64  # targets that share a factor, at least
+_SHARE = 16  # a block of so many times fewer rows than states has few
 
 
 @register
@@ -83,6 +84,21 @@ class RidgeStatistics:
             constant=triangular.still_constant(X, self.first_row, self.constant),
         )
 
+    def is_few(self, rows: int) -> bool:
+        """Whether so many rows are added to the factors one by one, which is quicker for few."""
+        return rows <= max(1, self.n_features // _SHARE)
+
+    def blocks(
+        self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None
+    ) -> list[np.ndarray | None]:
+        """The rows [1, z, y] that the factors grow by; None for a group that none is known of."""
+        root, out = None if weight is None else np.sqrt(weight), []
+        for targets in self.groups:
+            known = self._known(y, targets)
+            is_none = self.omits_nan and not known.any()
+            out.append(None if is_none else _rows(X, y, root, known, targets))
+        return out
+
     def merged(self, other: Self) -> Self:
         """Add all rows of `other`."""
         wide = self.n_features + 1
@@ -121,6 +137,10 @@ class RidgeStatistics:
             )
         )
 
+    def _known(self, y: np.ndarray, targets: tuple[int, ...]) -> Any:
+        """Which rows the factor of some targets learns from."""
+        return ~np.isnan(y[:, targets[0]]) if self.omits_nan else slice(None)
+
     def _grown(
         self,
         factors: tuple[np.ndarray | None, ...],
@@ -130,7 +150,7 @@ class RidgeStatistics:
     ) -> Iterator[np.ndarray | None]:
         """The factors with a block of rows added to each."""
         for factor, targets in zip(factors, self.groups, strict=True):
-            known: Any = ~np.isnan(y[:, targets[0]]) if self.omits_nan else slice(None)
+            known = self._known(y, targets)
             if self.omits_nan and not known.any():
                 yield factor
                 continue
@@ -138,7 +158,8 @@ class RidgeStatistics:
             def block(known: Any = known, targets: tuple[int, ...] = targets) -> np.ndarray:
                 return _rows(X, y, root_weight, known, targets)
 
-            yield triangular.absorb(factor, block, self.n_features + 1)
+            few = self.is_few(X.shape[0])
+            yield triangular.absorb(factor, block, self.n_features + 1, few)
 
 
 def _rows(

@@ -32,17 +32,22 @@ NOTHING = 1e-140  # a norm that counts as none
 _LIFTED = 1e-150  # stands for the diagonal of a column of zeros: its square does not overflow
 
 
-def absorb(factor: np.ndarray | None, rows: Callable[[], np.ndarray], wide: int) -> np.ndarray:
+def absorb(
+    factor: np.ndarray | None, rows: Callable[[], np.ndarray], wide: int, is_few: bool = False
+) -> np.ndarray:
     """Factor (r, q) of the rows of `factor` and of a block (n, q) together.
 
     A factor has as many rows as were seen, at most q. Up to `wide` of them are kept as they are
     but for one reflection, which empties the first column below its top. `rows` makes the block,
-    which is worked on in place and, where that fails, made again.
+    which is worked on in place and, where that fails, made again. With `is_few`,
+    rotations add its rows to a triangle one by one.
     """
     block = rows()
     if block.shape[0] + (0 if factor is None else factor.shape[0]) <= wide:
         return stack(factor, block, wide)
     count, columns = block.shape
+    if is_few and factor is not None and factor.shape[0] > wide:
+        return _rotated(factor, block)
     sample = slice(None, None, max(1, count // (2 * columns)))
     if count < 2 * columns:
         return _lapack(factor, block)
@@ -53,6 +58,20 @@ def absorb(factor: np.ndarray | None, rows: Callable[[], np.ndarray], wide: int)
         block = rows()  # it holds directions the factor does not know: ask a sample as well
     grown = _precondition(_guarded(_lapack(factor, block[sample])), factor, block)
     return grown if grown is not None else _lapack(factor, rows())
+
+
+def beyond_mean(factor: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """What rows (n, q) add to a factor below its first row, which holds the means.
+
+    Each without the mean of all rows before it, times what that difference counts.
+    """
+    top, rest = factor[0].copy(), rows.copy()
+    for row in rest:
+        length = np.hypot(top[0], row[0])
+        c, s = (top[0] / length, row[0] / length) if length > 0 else (1.0, 0.0)
+        row[:], top = c * row - s * top, c * top + s * row
+    rest[:, 0] = 0.0
+    return rest
 
 
 def stack(first: np.ndarray | None, second: np.ndarray, wide: int) -> np.ndarray:
@@ -82,6 +101,14 @@ def _lapack(factor: np.ndarray | None, block: np.ndarray) -> np.ndarray:
     with single_threaded_blas() if tall.size <= _SMALL else nullcontext():
         (upper,) = qr(tall, mode="r", check_finite=False)
     return np.ascontiguousarray(upper[: tall.shape[1]])
+
+
+def _rotated(factor: np.ndarray, block: np.ndarray) -> np.ndarray:
+    """Factor of a triangle, or the upper part of one, and of a few rows."""
+    from paralesn.engines.cpu.rotations import add_rows  # loads Numba
+
+    room = np.zeros((factor.shape[1] - factor.shape[0], factor.shape[1]))
+    return add_rows(np.vstack([factor, room]) if len(room) else factor, block)
 
 
 def _guarded(upper: np.ndarray) -> np.ndarray:

@@ -9,6 +9,15 @@ from paralesn.tables.months import month_number
 from paralesn.tables.zones import offset_minutes
 
 FIRST_YEAR, LAST_YEAR = 1678, 2261  # that nanoseconds can hold
+
+
+def in_nanoseconds(times: np.ndarray) -> np.ndarray:
+    """Times of a coarser unit in nanoseconds; NaT where these cannot hold them."""
+    years = times.astype("M8[Y]").astype(np.int64) + 1970
+    can_hold = (years >= FIRST_YEAR) & (years <= LAST_YEAR)
+    return np.where(can_hold, times, np.datetime64("NaT")).astype("M8[ns]")
+
+
 Parts = list[dict[str, str | None]]  # by the names of groups in the patterns of `dates`
 
 

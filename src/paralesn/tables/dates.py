@@ -16,6 +16,7 @@ from paralesn.tables.date_parts import (
     LAST_YEAR,
     can_hold,
     days_of,
+    in_nanoseconds,
     time_of_day,
     with_century,
     zone_notes,
@@ -235,7 +236,7 @@ def _parse(texts: Sequence[str], notation: str) -> Dates:
                 f"{years[is_short].max()}"
             )
     days = days_of(parts, years, notation)
-    times = days.astype("M8[ns]") + time_of_day(parts, notes)
+    times = in_nanoseconds(days) + time_of_day(parts, notes)
     is_read &= (years >= FIRST_YEAR) & (years <= LAST_YEAR)
     zoned = {bool(part.get("z")) for part, read in zip(parts, is_read, strict=True) if read}
     if zoned == {True, False}:  # times without a zone cannot be placed among the others

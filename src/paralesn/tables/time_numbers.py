@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from paralesn.tables.date_parts import in_nanoseconds
+
 # Names of columns that hold times, in the languages that tables often come in.
 TIME_NAME = re.compile(
     r"(?:^|[^a-z])(?:date|datetime|time|timestamp|day|month|year|yr|week|quarter|period|epoch|unix|"
@@ -81,21 +83,21 @@ def times_of_numbers(values: np.ndarray, notation: str, name: str) -> NumberTime
         steps = _per_year(values) or 12
         months = np.round(values * steps) * (12 // steps) - 1970 * 12
         note = f"{name!r} holds years with fractions: read as {_PARTS[steps]}"
-        return NumberTimes(months.astype("M8[M]").astype("M8[ns]"), notation, note)
+        return NumberTimes(in_nanoseconds(months.astype("M8[M]")), notation, note)
     return _of_digits(values.astype(np.int64), notation, name)
 
 
 def _of_digits(whole: np.ndarray, notation: str, name: str) -> NumberTimes:
     """Times of which the digits are years, or years and months, and days."""
     if notation == "years":
-        times = (whole - 1970).astype("M8[Y]").astype("M8[ns]")
+        times = in_nanoseconds((whole - 1970).astype("M8[Y]"))
         return NumberTimes(times, notation, f"{name!r} holds years")
     day = whole % 100 if notation == "yyyymmdd" else np.ones_like(whole)
     month = whole // 100 % 100 if notation == "yyyymmdd" else whole % 100
     year = whole // (10_000 if notation == "yyyymmdd" else 100)
     days = ((year - 1970) * 12 + month - 1).astype("M8[M]").astype("M8[D]") + (day - 1)
     return NumberTimes(
-        days.astype("M8[ns]"), notation, f"{name!r} is read as {notation}: {whole[0]} is {days[0]}"
+        in_nanoseconds(days), notation, f"{name!r} is read as {notation}: {whole[0]} is {days[0]}"
     )
 
 

@@ -15,13 +15,15 @@ from paralesn.tables.notes import listed
 from paralesn.workflows.describe import learnt_columns
 
 
-def start(model: Any, path: Path, *, fresh: bool = False) -> Live:
-    """Feed a model from where its training ended, or from zero if `fresh`.
+def start(
+    model: Any, path: Path, *, fresh: bool = False, learn: bool = False, forget: float = 1.0
+) -> Live:
+    """Feed a model from where its training ended, or from zero if `fresh`; see `Live`.
 
     The state is tied to the contents of `path`, the file of the model.
     """
     try:
-        live = Live(model, fresh)
+        live = Live(model, fresh, learn=learn, forget=forget)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
     with path.open("rb") as file:
@@ -34,11 +36,15 @@ def resume(live: Live, state: LiveState, path: Path) -> None:
     """Continue from a state, which must be of the same model; `path` is where it came from."""
     if state.model != live.state.model:
         raise ValueError(f"{path} belongs to another model, or to another version of this one")
+    if live.learns and state.learnt is None:
+        raise ValueError(f"{path} is of a stream that did not learn: begin another one to learn")
     live.state = state
 
 
 class LineReader:
     """Predict from lines of numbers, separated by commas or blanks.
+
+    Where a regressor learns, its targets may follow the inputs; nan for one that is not known.
 
     Parameters
     ----------
@@ -60,14 +66,16 @@ class LineReader:
     def _row(self, line: bytes) -> np.ndarray:
         """The numbers of a line."""
         text, width = line.decode("utf-8", errors="replace").strip(), self._live.width
+        targets = self._live.n_targets
         commas = text.count(",")
         try:
             row = np.array([float(number) for number in text.replace(",", " ").split()])
         except ValueError:
             row = np.zeros(0)
-        if row.size != width or (commas and commas != width - 1):
+        wrong = row.size not in (width, width + targets)
+        if wrong or (commas and commas != row.size - 1):
             raise ValueError(f"expected {self._expected}, got {text[:80]!r}")
-        if np.isinf(row).any() or (np.isnan(row).any() and not self._live.may_miss):
+        if np.isinf(row).any() or (np.isnan(row[:width]).any() and not self._live.may_miss):
             raise ValueError(f"expected finite numbers, got {text[:80]!r}")
         return row
 
@@ -80,7 +88,11 @@ def _expected_numbers(live: Live) -> str:
     elif hasattr(model, "feature_names_in_"):
         names = [str(name) for name in model.feature_names_in_]
     text = f"{count} number{'s' if count > 1 else ''}"
-    return text if names is None else f"{text} ({listed(names, 10)})"
+    if names is not None:
+        text += f" ({listed(names, 10)})"
+    if live.n_targets:
+        text += f", or {live.n_targets} more for the target{'s' if live.n_targets > 1 else ''}"
+    return text
 
 
 class StateSaver:

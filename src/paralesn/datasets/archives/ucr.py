@@ -70,7 +70,12 @@ def spelled(name: str) -> str:
 def _cases(path: Path) -> Cases:
     """Read and parse one file."""
     parse = parse_tsv if plain_name(path).endswith(".tsv") else parse_ts
-    return parse(read(path), str(path))
+    cases = parse(read(path), str(path))
+    if cases.is_target:
+        raise ValueError(
+            f"{path}: expected @classLabel true, got numbers to predict (@targetLabel)"
+        )
+    return cases
 
 
 def _refuse_missing(series: SeriesArrays, path: Path) -> None:

@@ -70,7 +70,7 @@ def run(
     ended = batch.steps == 0  # where all series of a task have ended, no block hands states on
     for before, end in zip(state, after, strict=True):
         end[ended] = before[ended]
-    if workers > 1 and count < workers:
+    if workers > 1 and count < workers and longest > 1:  # layers cannot overlap on one step
         depth = len(program.layers)
         # Larger blocks than fit a cache make the threads meet less often; enough of them keep
         # the threads busy.

@@ -36,6 +36,48 @@ class Learning(NamedTuple):
 
 @register
 @dataclass(frozen=True, eq=False)
+class OnlineMembers:
+    """What members that learn on wait for, and what they know of their errors.
+
+    Attributes
+    ----------
+    values : (S, 1 + horizon)
+        The newest values, NaN where one is missing.
+    waiting : tuple of arrays (series, horizon, units)
+        For each shared readout, the states of the last steps, whose futures are not complete.
+    ahead : (S, members, horizon, horizon)
+        Forecasts that the members made at these steps.
+    errors : (S, members)
+        Mean absolute errors of the members; NaN where there is none yet.
+    scale : (S, horizon)
+        Mean absolute error of the forecast at every step.
+    seen : (S,)
+        Forecasts that these means count for, those forgotten for less.
+    """
+
+    values: np.ndarray
+    waiting: tuple[np.ndarray, ...]
+    ahead: np.ndarray
+    errors: np.ndarray
+    scale: np.ndarray
+    seen: np.ndarray
+
+    def check(self, count: int, members: int, horizon: int) -> None:
+        """Check what a file said."""
+        right = (
+            self.values.shape == (count, 1 + horizon)
+            and self.ahead.shape == (count, members, horizon, horizon)
+            and len(self.waiting) == members - 1
+            and all(z.ndim == 3 and z.shape[1] == horizon for z in self.waiting)
+            and self.errors.shape == (count, members) and self.scale.shape == (count, horizon)
+            and self.seen.shape == (count,) and np.isfinite(self.seen).all()
+        )  # fmt: skip
+        if not right:
+            raise ValueError("the parts of members that learn on do not fit together")
+
+
+@register
+@dataclass(frozen=True, eq=False)
 class FittedEnsemble:
     """Everything that forecasts of S series are made of.
 
@@ -50,6 +92,10 @@ class FittedEnsemble:
     weights : (S, 1 + len(shared))
         Of the bank and of each shared readout.
     spread : Spread
+    errors : (S, 1 + len(shared)), or None where they are not known
+        Mean absolute errors that members are weighed by, infinite for one that is not there.
+    online : OnlineMembers or None
+        None unless members are learning on.
     """
 
     horizon: int
@@ -58,6 +104,8 @@ class FittedEnsemble:
     of_shared: tuple[np.ndarray, ...]
     weights: np.ndarray
     spread: Spread
+    errors: np.ndarray | None = None
+    online: OnlineMembers | None = None
 
     def forecast(self, histories: Sequence[np.ndarray], steps: int) -> np.ndarray:
         """Forecasts (S, steps) after the histories, at whose ends the members are."""
@@ -93,7 +141,7 @@ class FittedEnsemble:
             shared.append(member)
         forecasts = [np.maximum(f, low) for f, low in
                      zip(forecasts, self.spread.floor, strict=True)]  # fmt: skip
-        after = replace(self, banks=PackedBanks.pack(banks), shared=tuple(shared))
+        after = replace(self, banks=PackedBanks.pack(banks), shared=tuple(shared), online=None)
         return forecasts, after
 
     def one_step(
@@ -152,7 +200,7 @@ class FittedEnsemble:
             newest[old], latest[old] = other.newest[new], other.latest[new]
             state = replace(member.state, layers=layers)
             shared.append(replace(member, state=state, newest=newest, latest=latest))
-        return replace(self, banks=PackedBanks.pack(banks), shared=tuple(shared))
+        return replace(self, banks=PackedBanks.pack(banks), shared=tuple(shared), online=None)
 
     def without_floor(self) -> "FittedEnsemble":
         """Let forecasts be negative, where they are of remainders."""
@@ -171,6 +219,10 @@ class FittedEnsemble:
             member.check()
             right = right and member.horizon == self.horizon and len(member.scale) == len(series)
             right = right and (series < count).all() and (series >= 0).all()
+        if self.errors is not None:
+            right = right and self.errors.shape == self.weights.shape
+        if self.online is not None:
+            self.online.check(count, 1 + len(self.shared), self.horizon)
         if not right:
             raise ValueError("the members of a forecaster do not fit together")
 

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from paralesn.estimators.forecaster import exogenous as reading
+from paralesn.estimators.forecaster import online_members
 from paralesn.estimators.forecaster.calendar import calendar_columns
+from paralesn.estimators.forecaster.ensemble import FittedEnsemble
 from paralesn.estimators.forecaster.exogenous import Columns, Encoder, Steps, filled
 from paralesn.estimators.forecaster.fitted import FittedForecaster, FittedLoop, Memory
 from paralesn.estimators.forecaster.fitting import (
@@ -158,6 +160,28 @@ def advance(fitted: FittedForecaster, y: Any, X: Any, past: Any) -> FittedForeca
     return _follow(fitted, y, X, past, every=False)[1]
 
 
+def learner(fitted: FittedForecaster) -> FittedEnsemble:
+    """The ensemble after everything seen, ready to learn on."""
+    pasts = fitted.memory.split(fitted.memory.past, fitted.ends.counts)
+    return online_members.begin(fitted.ensemble, fitted.remainders(), pasts)
+
+
+def learn_on(fitted: FittedForecaster, y: Any, X: Any, past: Any) -> FittedForecaster:
+    """The forecaster after it learnt from new observations, one by one."""
+    panel, order = _new_rows(fitted, y)
+    part = fitted if order == list(range(fitted.count)) else part_of(fitted, order)
+    known, others = _new_inputs(part, panel, y, X, past, 0)
+    explained = [part.effects.of(i, rows) for i, rows in enumerate(known)]
+    new = [np.zeros(0) for _ in range(fitted.count)]
+    inputs = [np.zeros((0, fitted.memory.past.shape[1])) for _ in new]
+    for i, v, e, o in zip(order, panel.values, explained, others, strict=True):
+        new[i], inputs[i] = v - e, o
+    call = (fitted.remainders(), new, inputs)
+    _, ensemble = online_members.learn_rows(learner(fitted), *call)
+    added = Memory.of(_timed(part, panel), explained, known, others)
+    return _grown(fitted, order, ensemble, added, panel)
+
+
 def from_every_step(fitted: FittedForecaster, y: Any, X: Any, past: Any) -> Any:
     """Forecasts (time, horizon) from every step of new observations."""
     forecasts, _, panel = _follow(fitted, y, X, past, every=True)
@@ -263,7 +287,7 @@ def _grown(
     counts, last = ends.counts + new_counts, ends.last
     if ends.kind:
         last = memory.times[np.cumsum(counts) - 1]
-    if order != list(range(fitted.count)):
+    if len(ensemble.banks) < fitted.count:
         ensemble = fitted.ensemble.replaced(order, ensemble)
     floor = fitted.floor.copy()
     for i, values in zip(order, panel.values, strict=True):

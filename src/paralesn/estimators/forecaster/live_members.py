@@ -9,11 +9,11 @@ from paralesn.estimators.forecaster.calendar import calendar_columns
 from paralesn.estimators.forecaster.ensemble import FittedEnsemble
 from paralesn.estimators.forecaster.fitted import Ends, FittedForecaster
 from paralesn.estimators.forecaster.fitting import scaled
+from paralesn.estimators.forecaster.following import learner
+from paralesn.estimators.forecaster.online_members import learn_rows, look_back, recent
 from paralesn.estimators.forecaster.panel import LIST, LONG
 from paralesn.layers.state import State
 from paralesn.persistence import register
-
-_LEAST = 64  # steps of the past that are kept, where seasons need fewer
 
 
 @register
@@ -84,14 +84,25 @@ class LiveMembers:
             )
         self.fitted = fitted
         self.width = fitted.count + len(fitted.past.names)
-        self._needed = [_needed(bank.periods, bank.flat_weights) for bank in fitted.ensemble.banks]
+        self._needed = [look_back(bank) for bank in fitted.ensemble.banks]
 
     def end(self) -> Position:
         """After everything the forecaster has seen."""
         return self._position(self.fitted.ends, self.fitted.ensemble, self.fitted.remainders())
 
-    def read(self, row: np.ndarray, position: Position) -> tuple[np.ndarray, Position]:
-        """Forecasts (horizon, series) after a row (width,), NaN where a value is missing."""
+    def learner(self) -> FittedEnsemble:
+        """The ensemble after everything the forecaster has seen, ready to learn on."""
+        return learner(self.fitted)
+
+    def read(
+        self, row: np.ndarray, position: Position, learnt: FittedEnsemble | None = None,
+        factor: float | None = None,
+    ) -> tuple[np.ndarray, Position, FittedEnsemble | None]:  # fmt: skip
+        """Forecasts (horizon, series) after a row (width,), NaN where a value is missing.
+
+        By the ensemble that was `learnt` so far, which with a `factor` learns from the row and
+        forgets by it.
+        """
         fitted, count = self.fitted, self.fitted.count
         if row.shape != (self.width,) or np.isinf(row).any():
             raise ValueError(f"row must hold {self.width} finite values or NaN, got {row}")
@@ -100,14 +111,19 @@ class LiveMembers:
         explained = [self._explained(position.ends, i, horizon + 1) for i in range(count)]
         new = [row[i : i + 1] - explained[i][:1] for i in range(count)]
         histories, origin = position.histories(), np.zeros(1, np.int64)
-        forecasts, ensemble = self._at(position).follow(
-            histories, new, [others] * count, [origin] * count
-        )
-        values = np.stack([f[0] + e[1:] for f, e in zip(forecasts, explained, strict=True)], axis=1)
+        ensemble = self._at(position, learnt)
+        if factor is not None:
+            given = (histories, new, [others] * count, factor)
+            ahead, ensemble = learn_rows(ensemble, *given)
+        else:
+            made, ensemble = ensemble.follow(histories, new, [others] * count, [origin] * count)
+            ahead = [f[0] for f in made]
+        values = np.stack([f + e[1:] for f, e in zip(ahead, explained, strict=True)], axis=1)
         grown = [np.concatenate(pair) for pair in zip(histories, new, strict=True)]
         return (
             np.maximum(values, fitted.floor),
             self._position(_next(position.ends), ensemble, grown),
+            ensemble if factor is not None else learnt,
         )
 
     def _explained(self, ends: Ends, i: int, steps: int) -> np.ndarray:
@@ -118,9 +134,9 @@ class LiveMembers:
         times = np.asarray(ends.times_ahead(i, steps))
         return fitted.effects.of(i, calendar_columns(times, fitted.calendar))
 
-    def _at(self, position: Position) -> FittedEnsemble:
+    def _at(self, position: Position, learnt: FittedEnsemble | None) -> FittedEnsemble:
         """The ensemble, its members at a position."""
-        ensemble = self.fitted.ensemble
+        ensemble = self.fitted.ensemble if learnt is None else learnt
         banks = replace(ensemble.banks, state=position.smoothers, counts=position.ends.counts)
         moving = zip(
             ensemble.shared, position.states, position.newest, position.latest, strict=True
@@ -131,31 +147,13 @@ class LiveMembers:
     def _position(
         self, ends: Ends, ensemble: FittedEnsemble, histories: Sequence[np.ndarray]
     ) -> Position:
-        kept = [_recent(y, needed) for y, needed in zip(histories, self._needed, strict=True)]
+        kept = [recent(y, needed) for y, needed in zip(histories, self._needed, strict=True)]
         shared = ensemble.shared
         return Position(
             ends, ensemble.banks.state, tuple(m.state for m in shared),
             tuple(m.newest for m in shared), tuple(m.latest for m in shared),
             np.concatenate(kept), np.array([y.size for y in kept], np.int64),
         )  # fmt: skip
-
-
-def _needed(periods: np.ndarray, flat_weights: np.ndarray) -> int:
-    """Steps of the past that naive forecasts look at; medians of demand look at all of them."""
-    if flat_weights.size:
-        return 1 << 62
-    return max(_LEAST, 3 * int(periods.max(initial=1)))
-
-
-def _recent(y: np.ndarray, needed: int) -> np.ndarray:
-    """The last steps, from the last value on where all of them are missing."""
-    if y.size <= needed:
-        return y
-    recent = y[-needed:]
-    if np.isfinite(recent).any():
-        return recent
-    seen = np.flatnonzero(np.isfinite(y))
-    return y[seen[-1] :] if seen.size else recent
 
 
 def _next(ends: Ends) -> Ends:

@@ -1,13 +1,22 @@
 """What forecasters have in common: fit, update, forecast, predict, anomalies, plot."""
 
 from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, Self, cast, overload
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from paralesn import checks
-from paralesn.estimators.forecaster import anomalies, following, pictures, relearning, watched_loop
+from paralesn.estimators.forecaster import (
+    anomalies,
+    following,
+    online_members,
+    pictures,
+    relearning,
+    watched_loop,
+)
 from paralesn.estimators.forecaster.anomalies import Anomalies
 from paralesn.estimators.forecaster.fitted import FittedForecaster, FittedLoop
 from paralesn.estimators.forecaster.fitting import Request, fit_panel
@@ -92,7 +101,7 @@ class Forecaster(Estimator, Generic[Given]):
             are refused. Series of a long frame may be left out.
         refit : bool
             Learn from everything again. Otherwise members move on and weights, readout and
-            intervals stay.
+            intervals stay; `partial_fit` is between the two.
         """
         check_is_fitted(self, "fitted_")
         checks.flag("refit", refit)
@@ -102,6 +111,43 @@ class Forecaster(Estimator, Generic[Given]):
             return self
         after = following.advance(fitted, y, X, past)
         self.fitted_ = relearning.refitted(after, self._request()) if refit else after
+        return self
+
+    def partial_fit(self, y: Any, X: Any = None, *, past: Any = None) -> Self:
+        """Learn from new observations, which follow those seen so far, at a fraction of a refit.
+
+        The readout learns from every step whose horizon is complete, by recursive least squares; a
+        row costs a time that grows with the square of the number of units. Weights of the members
+        and intervals move on by the errors of forecasts that become known. Seasons, smoothers,
+        effects of inputs, units of change and the penalty stay: ``update(y, refit=True)`` finds
+        them anew. With the closed loop, weights and intervals do not exist or stay.
+
+        Parameters
+        ----------
+        y, X, past : as in `update`
+            In the first call, which is `fit`, as there.
+        """
+        if not hasattr(self, "fitted_"):
+            return self.fit(y, X, past=past)
+        if isinstance(self.fitted_, FittedLoop):
+            return self.update(y, X, past=past, refit=True)
+        self.fitted_ = following.learn_on(self.fitted_, y, X, past)
+        return self
+
+    def forget(self, factor: float) -> Self:
+        """Multiply the weight of everything learnt so far by `factor` in (0, 1].
+
+        Called before every `partial_fit`, the readout, the weights and the intervals follow a
+        system that changes.
+        """
+        check_is_fitted(self, "fitted_")
+        fitted = self.fitted_
+        factor = checks.number("factor", factor, 0, 1, open_left=True)
+        if isinstance(fitted, FittedLoop):
+            self.fitted_ = replace(fitted, loop=copy(fitted.loop).forget(factor))
+        else:
+            ensemble = online_members.forgotten(following.learner(fitted), factor)
+            self.fitted_ = replace(fitted, ensemble=ensemble)
         return self
 
     # -- forecasting -----------------------------------------------------------------------------

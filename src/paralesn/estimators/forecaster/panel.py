@@ -166,6 +166,10 @@ def _counted(notes: list[str]) -> list[str]:
 def _read_arrays(y: Any, name: str) -> tuple[Layout, list[np.ndarray]]:
     if hasattr(y, "dask"):
         raise TypeError(f"{name} must be in memory, got a dask array: call compute() on it first")
+    if hasattr(y, "to_arrow_table"):  # a relation of DuckDB
+        raise TypeError(
+            f"{name} must be in memory, got a {type(y).__name__}: call to_arrow_table() on it first"
+        )
     if series.is_collection(y) or (
         isinstance(y, (list, tuple)) and len(y) and all(backend_of(x) for x in y)
     ):

@@ -86,7 +86,8 @@ class SharedReadout:
     ) -> np.ndarray:
         """Forecasts (n, horizon) from states (n, units) and the newest values (n,)."""
         columns = np.hstack([z, np.broadcast_to(static, (len(z), static.shape[-1]))])
-        ahead = np.asarray(self.readout.predict(columns)).reshape(len(z), self.horizon)
+        read = self.readout.read_out if isinstance(self.readout, Ridge) else self.readout.predict
+        ahead = np.asarray(read(columns)).reshape(len(z), self.horizon)
         with np.errstate(over="ignore"):
             ahead = ahead * np.reshape(scale, (-1, 1)) + np.reshape(newest, (-1, 1))
         return np.clip(ahead, -_LARGEST, _LARGEST)

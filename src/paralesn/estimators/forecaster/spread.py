@@ -1,6 +1,6 @@
 """Intervals: how far forecasts from rolling origins were off, step by step."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple
 
 import numpy as np
@@ -171,6 +171,38 @@ def _are_relative(errors: Errors) -> bool:
     return np.log(c) + level < np.log(b)
 
 
+def moved_on(
+    spread: Spread, i: int, scale: np.ndarray, forecast: np.ndarray, truth: np.ndarray, gain: float
+) -> tuple[np.ndarray, Spread]:
+    """Intervals of series i after a forecast (horizon,) whose truth is known.
+
+    That forecast counts `gain`, all before it the rest: in the mean absolute error of every step,
+    `scale`, which is returned, and in the distribution of errors.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        is_product = bool(spread.multiplicative[i])
+        off = np.abs(np.log(truth) - np.log(forecast) if is_product else truth - forecast)
+    known = np.isfinite(off)
+    if not known.any():
+        return scale, spread
+    scale = np.where(known, scale + gain * (np.where(known, off, 0.0) - scale), scale)
+    units = np.sort((off / np.where(spread.scale[i] > 0, spread.scale[i], 1.0))[known])
+    rows, quantiles = spread.scale.copy(), spread.quantiles.copy()
+    rows[i] = np.maximum.accumulate(_smoothed(scale))
+    at = np.sort(np.concatenate([quantiles[i], units]))
+    below = np.searchsorted(units, at, side="right") / units.size
+    shares = (1 - gain) * np.interp(at, quantiles[i], _SHARES) + gain * below
+    quantiles[i] = np.interp(_SHARES, shares, at)
+    return scale, replace(spread, scale=rows, quantiles=quantiles)
+
+
+def _smoothed(scale: np.ndarray) -> np.ndarray:
+    """Scales (horizon,) of neighbouring steps averaged."""
+    if scale.size <= 4:
+        return scale
+    return np.convolve(np.pad(scale, 2, mode="edge"), _SMOOTHING, "valid")
+
+
 def _growing(off: np.ndarray, counted: np.ndarray) -> np.ndarray:
     """Mean absolute error (horizon,) by step: smoothed, never falling, continued where unseen."""
     horizon, total = off.shape[1], counted.sum(axis=0)
@@ -182,6 +214,4 @@ def _growing(off: np.ndarray, counted: np.ndarray) -> np.ndarray:
     scale = np.interp(steps, seen, means)
     last = int(seen[-1])
     scale[last + 1 :] = scale[last] * np.sqrt((steps[last + 1 :] + 1) / (last + 1))
-    if horizon > 4:
-        scale = np.convolve(np.pad(scale, 2, mode="edge"), _SMOOTHING, "valid")
-    return np.maximum.accumulate(scale)
+    return np.maximum.accumulate(_smoothed(scale))

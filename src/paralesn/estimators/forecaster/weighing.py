@@ -116,13 +116,16 @@ def _weighed(
 ) -> FittedEnsemble:  # fmt: skip
     """Weigh bank and readouts for every series, and measure how far both together are off."""
     weights = np.zeros((len(series), 1 + len(members)))
+    means = np.zeros_like(weights)
     place = [{int(i): j for j, i in enumerate(chosen)} for chosen in of_shared]
     errors = []
     for i, (learning, own) in enumerate(zip(series, drafts, strict=True)):
         ahead: list[np.ndarray | None] = [own.forecasts]
         ahead += [judged.forecasts[at[i]] if i in at else None for judged, at in
                   zip(members, place, strict=True)]  # fmt: skip
-        weights[i] = _weigh(learning.y, own, ahead, horizon, several)
+        means[i] = _member_errors(own, ahead)
+        seen = evidence(own.origins, learning.y.size, horizon)
+        weights[i] = weights_by(means[i], seen, several)
         both = np.zeros_like(own.forecasts)
         for w, forecasts in zip(weights[i], ahead, strict=True):
             if w and forecasts is not None:
@@ -131,7 +134,7 @@ def _weighed(
     ensemble = FittedEnsemble(
         horizon, PackedBanks.pack([own.bank for own in drafts]),
         tuple(judged.member for judged in members), tuple(of_shared), weights,
-        spread.measure(errors, horizon),
+        spread.measure(errors, horizon), means,
     )  # fmt: skip
     return _without_runaways(ensemble, [learning.y for learning in series])
 
@@ -162,25 +165,25 @@ def _draft(learning: Learning, horizon: int, is_shared: bool) -> _Draft:
     return _Draft(bank, steps, weights, future_of(y, steps, horizon), forecasts)
 
 
-def _weigh(
-    y: np.ndarray, own: _Draft, ahead: Sequence[np.ndarray | None], horizon: int, several: bool
-) -> np.ndarray:
-    """Weights of bank and shared readouts, by errors of their forecasts from the same origins."""
-    weights = np.zeros(len(ahead))
-    if all(forecasts is None for forecasts in ahead[1:]):
-        weights[0] = 1.0
-        return weights
+def _member_errors(own: _Draft, ahead: Sequence[np.ndarray | None]) -> np.ndarray:
+    """Mean absolute errors of bank and shared readouts from the same origins, infinite without."""
     counted = np.where(np.isfinite(own.truth), own.weights[:, None], 0.0)
     errors = np.full(len(ahead), np.inf)
     for k, forecasts in enumerate(ahead):
         if forecasts is not None and counted.any():
             off = np.abs(np.nan_to_num(own.truth - forecasts, nan=0.0, posinf=1e300, neginf=1e300))
             errors[k] = (counted * off).sum() / counted.sum()
+    return errors
+
+
+def weights_by(errors: np.ndarray, seen: float, several: bool) -> np.ndarray:
+    """Weights of bank and shared readouts, by mean errors in which so many horizons were seen."""
+    weights = np.zeros(len(errors))
     present = np.isfinite(errors)
-    if not present.any() or errors[present].max() == 0:
+    if not present[1:].any() or errors[present].max() == 0:
         weights[0] = 1.0
         return weights
-    power = min(max(evidence(own.origins, y.size, horizon), 4.0), 8.0)
+    power = min(max(seen, 4.0), 8.0)
     least = max(errors[present].min(), 1e-9 * errors[present].max())
     weights[present] = (np.maximum(errors[present], least) / least) ** -power
     weights[0] *= (_TOGETHER if several else _ALONE) * (present.sum() - 1) / 2

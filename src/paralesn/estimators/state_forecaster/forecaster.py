@@ -13,6 +13,7 @@ from paralesn import checks, scaling, sources
 from paralesn.estimators import defaults
 from paralesn.estimators.components import own_readout, own_reservoir
 from paralesn.estimators.forecaster.spread import Forecast
+from paralesn.estimators.online import forgetful
 from paralesn.estimators.state_forecaster import calibration
 from paralesn.estimators.state_forecaster.closed_loop import check_bounded, close_loop
 from paralesn.estimators.state_forecaster.fitted_forecaster import (
@@ -181,7 +182,8 @@ class StateForecaster(TunableDefaults, LearntAttributes, BaseEstimator):
         y, X : as in `fit`, the new rows only
         refit : bool
             Learn from them too, which needs `Ridge`. What `fit` on everything would give, but that
-            scaling, intervals and a penalty chosen on held-out steps stay.
+            scaling, intervals and a penalty chosen on held-out steps stay. A single row costs a
+            time that grows with the square of the number of units.
         """
         check_is_fitted(self, "fitted_")
         checks.flag("refit", refit)
@@ -197,6 +199,16 @@ class StateForecaster(TunableDefaults, LearntAttributes, BaseEstimator):
         observed = np.vstack([fitted.pending[:1], rows[:, : windows.targets]])
         pending = observed[-windows.horizon - 1 :].copy()
         self.fitted_ = replace(fitted, **learnt._asdict(), pending=pending)
+        return self
+
+    def partial_fit(self, y: Any, X: Any = None) -> Self:
+        """Learn from new observations, which follow those seen so far: `update` with `refit`."""
+        return self.update(y, X, refit=True) if hasattr(self, "fitted_") else self.fit(y, X)
+
+    def forget(self, factor: float) -> Self:
+        """Multiply the weight of everything learnt so far by `factor` in (0, 1]."""
+        check_is_fitted(self, "fitted_")
+        self.fitted_ = replace(self.fitted_, readout=forgetful(self.readout_, factor))
         return self
 
     # -- forecasting -----------------------------------------------------------------------------

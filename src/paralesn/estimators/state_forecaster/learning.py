@@ -1,7 +1,7 @@
 """Training of a forecaster: one pass over the states, calibrating intervals on the way."""
 
 from collections.abc import Iterable, Iterator
-from copy import deepcopy
+from copy import copy, deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,14 +88,14 @@ def learn_more(
     refit: bool,
 ) -> Learnt:  # fmt: skip
     """Run on from where the model stands and, with `refit`, learn from what is new."""
-    readout, state = deepcopy(before.readout) if refit else before.readout, before.state
+    readout, state = copy(before.readout) if refit else before.readout, before.state
     for block in run_blocks(windows, reservoir, inputs, state):
         if refit:
             states, wanted = windows.lesson(panel, block.states, block.first, before.position)
             if len(wanted):
-                readout.partial_fit(states, wanted)
+                readout.learn_from(states, wanted)
         state = block.state
-    if refit:
+    if refit and windows.horizon == 1:  # of several steps, states are solved for as they come
         _solve(readout, [])
     return Learnt(readout, state, before.position + inputs.shape[1], before.calibration)
 

@@ -172,7 +172,8 @@ class Windows:
             wanted = windows[:, 1:][:, steps].swapaxes(2, 3)
         if self.difference:
             wanted = wanted - y[:, steps, None]
-        return wanted.reshape(wanted.shape[0] * wanted.shape[1], -1)
+        outputs = wanted.shape[2] * wanted.shape[3]  # there may be no step at all
+        return wanted.reshape(wanted.shape[0] * wanted.shape[1], outputs)
 
     def lesson(
         self, panel: np.ndarray, z: np.ndarray, first: int, before: int = 0
