@@ -160,8 +160,10 @@ class SeriesClassifier(torch.nn.Module):
         assert self.calibration is not None
         power, doubt = (decision.new_tensor(value) for value in self.calibration)
         x = decision.new_tensor(_STEEP) * (1 + decision) / 2
-        # log(log(1 + e^x)), which is x where e^x is small
-        logs = torch.where(x < -30, x, torch.log(torch.nn.functional.softplus(x.clamp(min=-30))))
+        # log(log(1 + e^x)), which is x where e^x is small; runtimes lack a softplus of doubles
+        near = x.clamp(min=-15)
+        soft = near.clamp(min=0) + torch.log1p(torch.exp(-near.abs()))
+        logs = torch.where(x < -15, x, torch.log(soft))
         return (1 - doubt) * torch.softmax(power * logs, 1) + doubt / decision.shape[1]
 
 
