@@ -145,7 +145,7 @@ def test_a_saved_export_of_a_model_with_a_head(tmp_path, rng):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # the compiler's own
 def test_compiled_by_inductor_with_gradients(rng):
-    block = ParalESNBlock(reservoir(layers=2), features=2, trainable=True, dtype=torch.float64)
+    block = ParalESNBlock(reservoir(), features=2, trainable=True, dtype=torch.float64)
     try:
         compiled = torch.compile(block, fullgraph=True, dynamic=True)
         compiled(torch.zeros(2, 40, 2, dtype=torch.float64))
