@@ -3,7 +3,7 @@
     python .ci/floors.py > build/lowest.txt
 
 Of every requirement of the package and of the extras that users install; tools of development
-(the extras `dev`, `docs`, `bench`) stay as new as they are.
+(the extras `dev`, `docs`, `bench`, `interop`) stay as new as they are.
 """
 
 import re
@@ -11,7 +11,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-TOOLS = {"bench", "dev", "docs"}
+TOOLS = {"bench", "dev", "docs", "interop"}
 FLOOR = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(\[[^\]]*\])?\s*>=\s*(?P<floor>[0-9][0-9.]*)")
 
 

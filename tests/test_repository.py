@@ -74,7 +74,11 @@ def test_floors_are_those_of_pyproject():
     found = floors(
         {
             "dependencies": ["numpy>=2.0", "numba>=0.61,<0.69", "plain"],
-            "optional-dependencies": {"tables": ["Pandas[excel]>=2.2.2"], "dev": ["ruff>=0.9"]},
+            "optional-dependencies": {
+                "tables": ["Pandas[excel]>=2.2.2"],
+                "dev": ["ruff>=0.9"],
+                "interop": ["pandas>=2.0"],
+            },
         }
     )
     assert found == {"numpy": "2.0", "numba": "0.61", "pandas": "2.2.2"}

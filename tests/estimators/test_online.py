@@ -447,3 +447,23 @@ def test_live_rows_without_a_target_are_only_predicted(rng):
         Live(model).learnt_model()
     with pytest.raises(ValueError, match="nothing is learnt"):
         Live(model).read(np.r_[x[203], y[203]])
+
+
+def test_a_regressor_with_feedback_learns_on_as_from_everything(rng):
+    x, y = rng.uniform(size=(400, 1)), np.zeros(400)
+    for t in range(1, 400):
+        y[t] = 0.6 * y[t - 1] + 0.3 * x[t, 0] - 0.1 * y[t - 1] * x[t, 0]
+
+    def model():
+        return pe.ReservoirRegressor(
+            pe.ESN(units=20, rho=0.5), pe.Ridge([1e-3]), feedback=True, standardize=False, washout=0
+        )
+
+    whole, parts = model().fit(x, y), model().fit(x[:250], y[:250])
+    for start, stop in ((250, 251), (251, 260), (260, 400)):
+        parts.partial_fit(x[start:stop], y[start:stop])
+    np.testing.assert_allclose(parts.readout_.coef_, whole.readout_.coef_, rtol=1e-7, atol=1e-9)
+    for mine, theirs in zip(parts.state_.layers, whole.state_.layers, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12)
+    with pytest.raises(ValueError, match="live learning needs a regressor without feedback"):
+        Live(parts, learn=True)

@@ -10,7 +10,6 @@ from sklearn.utils import assert_all_finite, compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    _check_sample_weight,
     check_is_fitted,
     column_or_1d,
 )
@@ -23,6 +22,7 @@ from paralesn.estimators.probabilities import PowerCalibration
 from paralesn.estimators.series_readout import SeriesReadout, check_weighs, data_for, fit_readout
 from paralesn.missing import ERROR, MissingValues, reopened
 from paralesn.persistence import register
+from paralesn.readouts import inputs
 from paralesn.readouts.dual_ridge import DualRidge
 from paralesn.readouts.ridge import Ridge
 from paralesn.sources import Source
@@ -263,7 +263,7 @@ class ReservoirClassifier(ClassifierMixin, SeriesReadout):
         unless these are only part of them."""
         weight = np.ones(labels.size)
         if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, labels, ensure_non_negative=True)
+            weight = inputs.row_weights(sample_weight, labels)
         given = self.class_weight
         if isinstance(given, Mapping):
             unknown = [label for label in given if label not in classes.tolist()]

@@ -18,7 +18,6 @@ from paralesn.estimators.live_learning import (
     loop_after,
     steps_of,
 )
-from paralesn.estimators.online import check_no_feedback
 from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.estimators.state_forecaster.windows import as_series
@@ -171,7 +170,11 @@ class Live:
             if not isinstance(model.readout_, Ridge):
                 kind = type(model.readout_).__name__
                 raise TypeError(f"learning by the row needs a Ridge readout, got a {kind}")
-            check_no_feedback(model.fitted_.feedback)
+            if model.fitted_.feedback is not None:
+                raise ValueError(
+                    "live learning needs a regressor without feedback: learn from blocks with "
+                    "partial_fit"
+                )
             self.state = replace(self.state, learnt=model.readout_)
         if not fresh and all(h.ndim == 1 for h in model.state_.layers):  # of a single series
             known = model.fitted_.missing

@@ -30,12 +30,6 @@ def check_learns_on(readout: Any) -> bool:
     return True
 
 
-def check_no_feedback(feedback: Any) -> None:
-    """Raise where a regressor reads its own outputs, whose teaching needs whole series."""
-    if feedback is not None:
-        raise ValueError("learning on needs a regressor without feedback: call fit on all series")
-
-
 def forgetful(readout: Any, factor: Any) -> Any:
     """A copy of a fitted readout in which everything seen counts `factor` times as much."""
     factor = checks.number("factor", factor, 0, 1, open_left=True)

@@ -1,6 +1,5 @@
 """Regression over time: a target for every time step."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self, overload
 
@@ -20,6 +19,7 @@ from paralesn.estimators.components import (
     own_reservoir,
 )
 from paralesn.estimators.feedback import Feedback, Loop
+from paralesn.estimators.lessons import learn, lessons_of, omits_nan
 from paralesn.estimators.state_blocks import StateBlocks
 from paralesn.estimators.targets import Targets, restore, targets_for
 from paralesn.layers.state import State
@@ -183,7 +183,7 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
         readout = own_readout(self.readout, defaults.regressing_readout, "regression")
         names = _get_feature_names(X)
         source, missing = opened(X, self.missing, type(self).__name__)
-        targets = targets_for(y, source, allow_nan=_omits_nan(readout) and not is_fed_back)
+        targets = targets_for(y, source, allow_nan=omits_nan(readout) and not is_fed_back)
         washout = self._checked_washouts(source)
         scales = read = scaling.measure(source) if standardize else None
         feedback = None
@@ -193,11 +193,8 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
             read = feedback.joint(scales)
         reservoir.fit_to(source, read)
         blocks = StateBlocks(reservoir, read, source)
-        _learn(readout, _lessons(blocks, targets, washout), targets.flat)
-        state = blocks.state
-        if feedback is not None:
-            end = (feedback, targets, source.kind)
-            state = output_feedback.taught_state(reservoir, state, *end)
+        learn(readout, lessons_of(blocks, targets, washout), targets.flat)
+        state = self._end(blocks, reservoir, feedback, targets)
         self.fitted_ = FittedRegressor(
             reservoir, readout, state, scales, names, targets.flat, missing, feedback
         )
@@ -226,7 +223,8 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
 
         The reservoir continues from `state_`, and the readout learns by recursive least squares:
         what comes out is the readout that all time steps together give. Inputs stay scaled as they
-        were measured in the first call, which is `fit`, so that should hold what is typical.
+        were measured in the first call, which is `fit`, so that should hold what is typical. With
+        `feedback`, targets are fed back as they are, without noise.
 
         Parameters
         ----------
@@ -238,22 +236,25 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
         checks.flag("fresh", fresh)
         if not hasattr(self, "fitted_"):
             return self.fit(X, y)
-        online.check_no_feedback(self.fitted_.feedback)
         fitted, readout = self.fitted_, online.own_learner(self.fitted_.readout)
         source = self._source(X)
-        targets = targets_for(y, source, allow_nan=_omits_nan(readout))
+        allow_nan = omits_nan(readout) and fitted.feedback is None
+        targets = targets_for(y, source, allow_nan=allow_nan)
         if not fresh:
             online.check_goes_on(fitted.state, source)
         washout = self._checked_washouts(source) if fresh else np.zeros(len(source), int)
-        blocks = StateBlocks(
-            fitted.reservoir, fitted.scaling, source, None if fresh else fitted.state
-        )
-        for states, wanted in _lessons(blocks, targets, washout):
+        start = None if fresh else fitted.state
+        if fitted.feedback is None:
+            blocks = StateBlocks(fitted.reservoir, fitted.scaling, source, start)
+        else:
+            blocks = self._loop().taught(source, targets, start)
+        for states, wanted in lessons_of(blocks, targets, washout):
             if isinstance(readout, Ridge):
                 readout.learn_from(states, wanted)
             else:
                 readout.partial_fit(states, wanted[:, 0] if fitted.is_flat else wanted)
-        self.fitted_ = replace(fitted, readout=online.settled(readout), state=blocks.state)
+        state = self._end(blocks, fitted.reservoir, fitted.feedback, targets)
+        self.fitted_ = replace(fitted, readout=online.settled(readout), state=state)
         return self
 
     def forget(self, factor: float) -> Self:
@@ -353,7 +354,7 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
         `feedback`, targets are fed back during the washout, and the model's own output after it.
         """
         source = self._source(X)
-        omits = _omits_nan(self.readout_) and self.fitted_.feedback is None
+        omits = omits_nan(self.readout_) and self.fitted_.feedback is None
         targets = targets_for(y, source, allow_nan=omits)
         skipped = self._washouts(source)
         if (rest := int(np.maximum(source.lengths - skipped, 0).sum())) < 2:
@@ -443,44 +444,19 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
                     pieces[b].append(predicted.reshape(states.shape[0], -1))
         return [np.concatenate(of_one) for of_one in pieces], blocks.state
 
+    @staticmethod
+    def _end(
+        blocks: StateBlocks, reservoir: Reservoir, feedback: Feedback | None, targets: Targets
+    ) -> State:
+        """State of the model after blocks whose targets are known."""
+        if feedback is None:
+            return blocks.state
+        known = (feedback, targets, blocks.source.kind)
+        return output_feedback.taught_state(reservoir, blocks.state, *known)
+
     def _loop(self) -> Loop:
         """The model as one whose output is fed back."""
         fitted = self.fitted_
         if fitted.feedback is None:
             raise checks.fail("feedback", False, "True in fit for a state with an output")
         return Loop(fitted.reservoir, fitted.readout, fitted.feedback, fitted.scaling)
-
-
-def _omits_nan(readout: Any) -> bool:
-    """Whether a readout leaves missing targets out."""
-    return getattr(readout, "nan_targets", "error") == "omit"
-
-
-def _lessons(
-    blocks: StateBlocks, targets: Targets, washout: np.ndarray
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """States and targets to learn from, block by block, the washout of each series left out."""
-    for first, step, states_of_each in blocks:
-        skip = np.maximum(washout - step, 0)
-        pairs = [
-            (states[skip[b] :], targets.arrays[b][step + skip[b] : step + states.shape[0]])
-            for b, states in enumerate(states_of_each, first)
-            if states.shape[0] > skip[b]
-        ]
-        if len(pairs) == 1:
-            yield pairs[0]
-        elif pairs:
-            states, wanted = zip(*pairs, strict=True)
-            yield np.concatenate(states), np.concatenate(wanted)
-
-
-def _learn(readout: Any, lessons: Iterator[tuple[np.ndarray, np.ndarray]], is_flat: bool) -> None:
-    """Fit a readout, block by block where it can learn so."""
-    if isinstance(readout, Ridge):
-        for states, wanted in lessons:
-            readout.partial_fit(states, wanted)
-        readout.coef_  # noqa: B018 (solve now, so that predicting changes nothing)
-        return
-    pairs = list(lessons)
-    wanted = np.concatenate([pair[1] for pair in pairs])
-    readout.fit(np.concatenate([pair[0] for pair in pairs]), wanted[:, 0] if is_flat else wanted)

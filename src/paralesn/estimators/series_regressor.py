@@ -5,7 +5,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import _check_sample_weight
 
 from paralesn.estimators import defaults
 from paralesn.estimators.components import check_readout
@@ -104,7 +103,7 @@ class ReservoirSeriesRegressor(MultiOutputMixin, RegressorMixin, SeriesReadout):
         weight = None
         if sample_weight is not None:
             check_weighs(readout, "sample_weight needs")
-            weight = _check_sample_weight(sample_weight, targets, ensure_non_negative=True)
+            weight = inputs.row_weights(sample_weight, targets)
         mean, scale = np.zeros(targets[0].size), np.ones(targets[0].size)
         if isinstance(readout, DualRidge):
             mean, scale = _measured(targets, weight)

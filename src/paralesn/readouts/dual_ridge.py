@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from paralesn import checks
 from paralesn.persistence import register
@@ -247,7 +247,7 @@ class DualRidge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEst
         """Targets (n, targets), weights, and penalties of the sum over all features."""
         weight = None
         if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, y, ensure_non_negative=True)
+            weight = inputs.row_weights(sample_weight, y)
         return y.reshape(len(y), -1), weight, np.asarray(self.alphas, float) * features
 
     def _state(self, solved: LinearFit, flat: bool, names: np.ndarray | None) -> FittedDualRidge:

@@ -4,7 +4,12 @@ from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import _get_feature_names, check_array, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _get_feature_names,
+    check_array,
+    validate_data,
+)
 
 FLOATS = (np.float64, np.float32)
 
@@ -78,3 +83,11 @@ def pair_of_validation(validation: Any) -> tuple[Any, Any]:
 def names_fit(names: Any, features: int) -> bool:
     """Whether a file's names of features are None, or one for each."""
     return names is None or (isinstance(names, np.ndarray) and names.shape == (features,))
+
+
+def row_weights(sample_weight: Any, rows: Any) -> np.ndarray:
+    """Weights (n,) of `rows`: none negative, not all zero (scikit-learn 1.6 lets that pass)."""
+    weight = np.asarray(_check_sample_weight(sample_weight, rows, ensure_non_negative=True))
+    if not weight.any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return weight

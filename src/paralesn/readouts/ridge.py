@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from paralesn import checks
 from paralesn.persistence import register
@@ -141,7 +141,7 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
                 )
         weight = None
         if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+            weight = inputs.row_weights(sample_weight, X)
         self.fitted_ = fitted.with_rows(X, y, weight, self._alphas)
         return self
 
@@ -301,7 +301,7 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         y = inputs.numeric_targets(y, X.shape[0])
         weight = None
         if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+            weight = inputs.row_weights(sample_weight, X)
         alphas = self._choice().alphas
         residuals = (y - self.predict(X)).reshape(len(X), -1)
         seen = self.fitted_.statistics
