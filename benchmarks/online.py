@@ -59,10 +59,9 @@ def estimators(report: Report) -> None:
     series = 10 + np.sin(t / 4) + np.sin(t / 30) + 0.1 * rng.normal(size=t.size)
     forecaster = ReservoirForecaster(horizon=24).fit(series[:SEEN])
     seconds = _median(lambda a, _: forecaster.partial_fit(a), series[SEEN:, None], y[SEEN:])
-    detail = "bank, reservoirs, weights and intervals; solved only when it forecasts"
-    units = max(m.readout.n_features_in_ for m in forecaster.fitted_.ensemble.shared)
-    claim = f"ReservoirForecaster(horizon=24).partial_fit, {units} states"
-    report.value(claim, seconds * 1e3, "ms", 1.0, detail)
+    sizes = [member.readout.n_features_in_ for member in forecaster.fitted_.ensemble.shared]
+    detail = f"reservoirs of {sizes} states, smoothers, weights and intervals; forecasts every row"
+    report.value("ReservoirForecaster(horizon=24).partial_fit", seconds * 1e3, "ms", 1.0, detail)
     again = ReservoirForecaster(horizon=24).fit(series[:SEEN])
     begin = time.perf_counter()
     again.update(series[SEEN : SEEN + 1], refit=True)
@@ -110,7 +109,8 @@ def _river(Z: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     """river's Bayesian regression, which is recursive least squares; its rows are dicts."""
     from river.linear_model import BayesianLinearRegression
 
-    model, Z = BayesianLinearRegression(alpha=PENALTY), np.hstack([Z, np.ones((len(Z), 1))])
+    make: Any = BayesianLinearRegression  # which has no types
+    model, Z = make(alpha=PENALTY), np.hstack([Z, np.ones((len(Z), 1))])
     rows = [dict(enumerate(z.tolist())) for z in Z]
     for row, target in zip(rows[:SEEN], y[:SEEN, 0].tolist(), strict=True):
         model.learn_one(row, target)
