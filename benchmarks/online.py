@@ -59,7 +59,8 @@ def estimators(report: Report) -> None:
     series = 10 + np.sin(t / 4) + np.sin(t / 30) + 0.1 * rng.normal(size=t.size)
     forecaster = ReservoirForecaster(horizon=24).fit(series[:SEEN])
     seconds = _median(lambda a, _: forecaster.partial_fit(a), series[SEEN:, None], y[SEEN:])
-    sizes = [member.readout.n_features_in_ for member in forecaster.fitted_.ensemble.shared]
+    fitted: Any = forecaster.fitted_
+    sizes = [member.readout.n_features_in_ for member in fitted.ensemble.shared]
     detail = f"reservoirs of {sizes} states, smoothers, weights and intervals; forecasts every row"
     report.value("ReservoirForecaster(horizon=24).partial_fit", seconds * 1e3, "ms", 1.0, detail)
     again = ReservoirForecaster(horizon=24).fit(series[:SEEN])
