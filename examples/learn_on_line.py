@@ -60,7 +60,7 @@ factor = min(tried, key=tried.get)
 print({key: round(float(error), 2) for key, error in tried.items()}, "chosen:", factor)
 
 # %%
-# Then 400 days that were not looked at: by a model that stays as it was, by models that learn every
+# Then the other 400 days: by a model that stays as it was, by models that learn every
 # day, with and without forgetting, and by one that is fitted anew to everything every 30 days.
 
 last = begun + (len(oil) - begun) // day * day
