@@ -5,6 +5,7 @@ SUITES = {
     "torch_scan": "Speed of the scan in PyTorch",
     "reservoirs": "Speed of the other reservoirs",
     "readouts": "Speed of the ridge readout",
+    "online": "Speed and exactness of learning row by row",
     "estimators": "Speed of whole fits, of pooling and of the closed loop",
     "chaos": "How long closed-loop forecasts stay valid",
     "features": "Speed and memory of features of whole datasets",

@@ -17,7 +17,7 @@ from benchmarks.timing import Report
 from paralesn.files import replacing
 
 PACKAGES = ("paralesn", "numpy", "numba", "scikit-learn")
-RIVALS = ("reservoirpy", "torch", "jax", "statsforecast")
+RIVALS = ("reservoirpy", "torch", "jax", "statsforecast", "river")
 WIDE = 160  # columns of a saved table
 
 

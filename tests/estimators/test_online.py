@@ -1,13 +1,17 @@
 """Estimators that learn on, against models of everything at once."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.linear_model import SGDClassifier
+from sklearn.metrics import log_loss
 from sklearn.preprocessing import StandardScaler
 
 import paralesn as pe
 from paralesn.estimators.live import Live
+from paralesn.estimators.probabilities import PowerCalibration
 from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 
 
@@ -167,6 +171,71 @@ def test_a_classifier_of_scikit_learn_learns_on(rng):
     Z = model.features_.transform(X)
     alone = SGDClassifier(random_state=0).partial_fit(Z[:30], y[:30], classes=["a", "b", "c"])
     np.testing.assert_array_equal(model.predict(X), alone.partial_fit(Z[30:], y[30:]).predict(Z))
+
+
+def noisy_waves(rng, count):
+    X, y = waves(rng, count)
+    return X + 0.1 * rng.normal(size=X.shape), y
+
+
+@pytest.mark.parametrize("sizes", [[300], [40] + [1] * 260, [1] * 300, [20, 280]])
+def test_probabilities_are_calibrated_on_by_what_comes(sizes, rng):
+    X, y = noisy_waves(rng, 1300)
+    features = pe.PooledStates(pe.ParalESN(units=20), standardize=False)
+    model, last = pe.ReservoirClassifier(features, pe.Ridge([10.0])), 0
+    assert hasattr(model, "predict_proba")
+    for size in sizes:
+        cut = slice(last, last + size)
+        model.partial_fit(X[cut], y[cut], classes=["a", "b", "c"])
+        last += size
+    found = model.predict_proba(X[300:])
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_array_equal(model.classes_[found.argmax(axis=1)], model.predict(X[300:]))
+    loss = log_loss(y[300:], found)
+    whole = pe.ReservoirClassifier(features, pe.Ridge([10.0])).fit(X[:300], y[:300])
+    assert abs(loss - log_loss(y[300:], whole.predict_proba(X[300:]))) < 0.05
+    assert loss < 0.9 * np.log(3)
+    doubt = model.fitted_.calibration.doubt
+    assert 0.9 < (1 / doubt - 2) / 300 <= 1.0  # the first of a class are no cases
+
+
+def test_a_calibration_follows_what_changed(rng):
+    X, y = noisy_waves(rng, 900)
+    y[300:] = np.where(rng.random(600) < 0.6, rng.permutation(y[300:]), y[300:])  # labels get worse
+    features = pe.PooledStates(pe.ParalESN(units=20), standardize=False)
+    losses = {}
+    for factor in (1.0, 0.99):
+        model = pe.ReservoirClassifier(features, pe.Ridge([10.0])).fit(X[:300], y[:300])
+        stale = model.fitted_.calibration
+        for i in range(300, 700):
+            model.forget(factor).partial_fit(X[i : i + 1], y[i : i + 1])
+        decision = model.decision_function(X[700:])
+        losses[factor] = log_loss(y[700:], model.predict_proba(X[700:]))
+        assert losses[factor] < log_loss(y[700:], stale.probabilities(decision))
+    cases = 1 / model.fitted_.calibration.doubt - 2
+    np.testing.assert_allclose(cases, 300 * 0.99**400 + (1 - 0.99**400) / 0.01, rtol=0.01)
+
+
+def test_fading_a_calibration_goes_back_to_where_it_began():
+    before = PowerCalibration(1.5, 0.5)
+    after = PowerCalibration(4.0, 0.01, 0.05)
+    for factor, expected in ((1.0, after), (1e-12, before)):
+        found = after.faded(factor)
+        np.testing.assert_allclose(
+            [found.power, found.doubt, found.spread],
+            [expected.power, expected.doubt, expected.spread], rtol=1e-8,
+        )  # fmt: skip
+    halves = after.faded(0.5).faded(0.5)
+    np.testing.assert_allclose(halves.power, after.faded(0.25).power, rtol=1e-12)
+
+
+def test_series_without_weight_calibrate_nothing(rng):
+    X, y = waves(rng)
+    model = pe.ReservoirClassifier(pe.PooledStates(pe.ParalESN(units=20)), pe.Ridge([1.0]))
+    model.fit(X[:50], y[:50])
+    other = deepcopy(model).partial_fit(X[51:52], y[51:52])
+    model.partial_fit(X[50:52], y[50:52], sample_weight=[0.0, 1.0])
+    np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), rtol=1e-7)
 
 
 # -- forecasting -----------------------------------------------------------------------------------

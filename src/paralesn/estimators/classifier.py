@@ -16,14 +16,14 @@ from sklearn.utils.validation import (
 
 from paralesn import checks, sources
 from paralesn.estimators import defaults, online
+from paralesn.estimators.calibrating import calibrated, learn_calibrated
 from paralesn.estimators.components import check_readout, own_features
-from paralesn.estimators.probabilities import PowerCalibration, calibrate
+from paralesn.estimators.probabilities import PowerCalibration
 from paralesn.estimators.series_readout import SeriesReadout, check_weighs, data_for, fit_readout
 from paralesn.missing import ERROR, MissingValues, reopened
 from paralesn.persistence import register
 from paralesn.readouts import inputs
 from paralesn.readouts.dual_ridge import DualRidge
-from paralesn.readouts.fitted_dual_ridge import LeftOut
 from paralesn.readouts.ridge import Ridge
 from paralesn.sources import Source
 
@@ -159,7 +159,7 @@ class ReservoirClassifier(ClassifierMixin, SeriesReadout):
             check_weighs(readout, "class_weight and sample_weight need")
         targets = _indicators(labels, classes.size) if is_regressor(readout) else classes[labels]
         left_out = fit_readout(features, readout, source, targets, weight)
-        calibration = None if left_out is None else _calibrated(left_out, labels, weight)
+        calibration = None if left_out is None else calibrated(left_out, labels, weight)
         self.fitted_ = FittedClassifier(features, readout, classes, missing, calibration)
         return self
 
@@ -167,8 +167,8 @@ class ReservoirClassifier(ClassifierMixin, SeriesReadout):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more series, by a readout that can: `Ridge`, which the default is not.
 
-        Of the first call the features are calibrated on its series, and stay so; probabilities are
-        those of the last `fit`, and there are none without one.
+        Of the first call the features are calibrated on its series, and stay so. Probabilities are
+        calibrated on by what was said of the series before they were learnt from.
 
         Parameters
         ----------
@@ -190,17 +190,20 @@ class ReservoirClassifier(ClassifierMixin, SeriesReadout):
         readout = online.own_learner(fitted.readout)
         labels = online.labels_among(fitted.classes, y, len(source))
         weight = self._weights(fitted.classes, labels, sample_weight, is_part=True)
-        ours = is_regressor(readout)
-        targets = _indicators(labels, fitted.classes.size) if ours else fitted.classes[labels]
-        arguments: dict[str, Any] = {} if ours else {"classes": fitted.classes}
-        first = 0
+        targets = fitted.classes[labels]
+        if is_regressor(readout):
+            targets = _indicators(labels, fitted.classes.size)
+        calibration, first = fitted.calibration, 0
         for block in fitted.features.blocks(data_for(fitted.features, source)):
             cut = slice(first, first + len(block))
-            if weight is not None:
-                arguments["sample_weight"] = weight[cut]
-            readout.partial_fit(block, targets[cut], **arguments)
-            first = cut.stop
-        self.fitted_ = replace(fitted, readout=online.settled(readout))
+            some, first = None if weight is None else weight[cut], cut.stop
+            lesson = (readout, np.asarray(block), targets[cut])
+            if isinstance(readout, Ridge):
+                calibration = learn_calibrated(*lesson, labels[cut], some, calibration)
+            else:
+                online.learn(*lesson, fitted.classes, some)
+        readout = online.settled(readout)
+        self.fitted_ = replace(fitted, readout=readout, calibration=calibration)
         return self
 
     def _first_lesson(self, X: Any, classes: np.ndarray) -> tuple[FittedClassifier, Source]:
@@ -212,8 +215,10 @@ class ReservoirClassifier(ClassifierMixin, SeriesReadout):
     def forget(self, factor: float) -> Self:
         """Multiply the weight of everything learnt so far by `factor` in (0, 1]."""
         check_is_fitted(self, "fitted_")
-        readout = online.forgetful(self.fitted_.readout, factor)
-        self.fitted_ = replace(self.fitted_, readout=readout)
+        fitted = self.fitted_
+        readout = online.forgetful(fitted.readout, factor)
+        calibration = fitted.calibration and fitted.calibration.faded(factor)
+        self.fitted_ = replace(fitted, readout=readout, calibration=calibration)
         return self
 
     @property
@@ -234,8 +239,8 @@ class ReservoirClassifier(ClassifierMixin, SeriesReadout):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes, (batch, classes), in the order of `classes_`.
 
-        `Ridge` and `DualRidge` are calibrated on what they say of training series that were left
-        out; other readouts give their own.
+        `Ridge` and `DualRidge` are calibrated on what they say of series they have not learnt from,
+        or that were left out; other readouts give their own.
         """
         check_is_fitted(self, "fitted_")
         calibration = self.fitted_.calibration
@@ -307,13 +312,3 @@ def _indicators(labels: np.ndarray, count: int) -> np.ndarray:
     if count == 2:
         return np.where(labels == 1, 1.0, -1.0)
     return np.where(labels[:, None] == np.arange(count), 1.0, -1.0)
-
-
-def _calibrated(
-    left_out: LeftOut, labels: np.ndarray, weight: np.ndarray | None
-) -> PowerCalibration:
-    """Calibration on series left out, but for those that are the only ones of their class."""
-    several = np.bincount(labels)[labels[left_out.rows]] > 1
-    rows, decision = left_out.rows[several], left_out.predictions[several]
-    decision = decision[:, 0] if decision.shape[1] == 1 else decision
-    return calibrate(decision, labels[rows], None if weight is None else weight[rows])

@@ -4,6 +4,7 @@ from copy import copy, deepcopy
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_regressor
 
 from paralesn import checks, series
 from paralesn.layers.state import State
@@ -38,6 +39,16 @@ def forgetful(readout: Any, factor: Any) -> Any:
             "readout=Ridge(...) to the constructor"
         )
     return settled(copy(readout).forget(factor))
+
+
+def learn(
+    readout: Any, block: np.ndarray, targets: np.ndarray, classes: Any, weight: np.ndarray | None
+) -> None:
+    """Let a readout of another library learn from rows; a classifier has to know its labels."""
+    arguments = {} if is_regressor(readout) else {"classes": classes}
+    if weight is not None:
+        arguments["sample_weight"] = weight
+    readout.partial_fit(block, targets, **arguments)
 
 
 def settled(readout: Any) -> Any:

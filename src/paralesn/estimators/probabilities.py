@@ -60,6 +60,16 @@ class PowerCalibration:
         found[tied, decided[tied]] = np.nextafter(found[tied].max(axis=1), 1.0)
         return found
 
+    def faded(self, factor: float) -> "PowerCalibration":
+        """What is known if the cases seen count `factor` times as much."""
+        least, known = _SPREAD**-2, self.spread**-2
+        evidence = max(known - least, 0.0)
+        moved = known * np.log(self.power) - least * np.log(_USUAL)  # evidence times its mode
+        total = least + factor * evidence
+        power = np.exp((least * np.log(_USUAL) + factor * moved) / total)
+        power = float(np.clip(power, _LEAST, _MOST))
+        return PowerCalibration(power, 1 / (2 + factor * (1 / self.doubt - 2)), total**-0.5)
+
 
 def calibrate(
     decision: np.ndarray,

@@ -92,13 +92,13 @@ def fit_readout(
     readout.fit(rows, targets, **arguments)
     if isinstance(readout, DualRidge):
         return readout.left_out_
-    return _left_out(readout, rows, targets, weight) if isinstance(readout, Ridge) else None
+    return left_out_rows(readout, rows, targets, weight) if isinstance(readout, Ridge) else None
 
 
-def _left_out(
+def left_out_rows(
     readout: Ridge, rows: np.ndarray, targets: np.ndarray, weight: np.ndarray | None
 ) -> LeftOut:
-    """Predictions for series left out, of a random few where there are many."""
+    """Predictions for series learnt from, each left out; of a random few where there are many."""
     numbers = np.arange(len(rows)) if weight is None else np.flatnonzero(weight)
     if len(numbers) > _LEFT_OUT:
         rng = np.random.default_rng(0)

@@ -312,28 +312,33 @@ class _Problem:
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Solve (C'C + a d) x = right + C' rest for (features, k): x, and rest - C x."""
         penalty = (kept.alpha * self.now.scale**2)[:, None]
+        root = np.sqrt(penalty)
         x, rest = np.zeros(right.shape, order="F"), np.array(rest, order="F")
         s = _triangle_solve(kept.upper, right + self.transposed(rest), True)
-        size = first = np.einsum("ij,ij->j", s, s)
+        size = first = _squares(s)
         direction = _triangle_solve(kept.upper, s, False)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             for _ in range(_STEPS):
                 image = self.times(direction)
-                curvature = np.einsum("ij,ij->j", image, image)
-                curvature += (penalty * direction * direction).sum(axis=0)
-                step = np.divide(size, curvature, out=np.zeros_like(size), where=size > 0)
+                curvature = _squares(image) + _squares(root * direction)
+                step = np.where(size > 0, size / curvature, 0.0)
                 x += step * direction
                 rest -= step * image
                 s = _triangle_solve(kept.upper, right + self.transposed(rest) - penalty * x, True)
-                before, size = size, np.einsum("ij,ij->j", s, s)
+                before, size = size, _squares(s)
                 if not np.isfinite(size).all():
                     return None
-                scale = np.maximum(first, np.einsum("ij,ij->j", rest, rest))
+                scale = np.maximum(first, _squares(rest))
                 if not ((size > _EXACT**2 * scale) & (4 * size < before)).any():
                     return (x, rest) if (size <= _NEARLY**2 * scale).all() else None
-                share = np.divide(size, before, out=np.zeros_like(size), where=before > 0)
+                share = np.where(before > 0, size / before, 0.0)
                 direction = _triangle_solve(kept.upper, s, False) + share * direction
         return None
+
+
+def _squares(x: np.ndarray) -> np.ndarray:
+    """Sums of squares (k,) of the columns of x (n, k)."""
+    return np.asarray(np.einsum("ij,ij->j", x, x))
 
 
 def _triangle_times(upper: np.ndarray, x: np.ndarray, straight: bool) -> np.ndarray:

@@ -32,7 +32,7 @@ class ContinuousESN(Recurrent):
         h_t = \kappa\, h_{t-1} + \frac{1 - \kappa}{a} \tanh(W h_{t-1} + W_{in} x_t + b)
         \qquad \text{("exponential")},
 
-        h_t = \Big(1 - \frac{a\, dt}{c}\Big) h_{t-1}
+        h_t = \Bigl(1 - \frac{a\, dt}{c}\Bigr) h_{t-1}
         + \frac{dt}{c} \tanh(W h_{t-1} + W_{in} x_t + b) \qquad \text{("euler")}.
 
     The first integrates the leak exactly and is stable for every `dt`; the second needs

@@ -23,8 +23,8 @@ class NVAR(Reservoir):
 
     .. math::
 
-        z_t = \big[\, v_{t,i_1} v_{t,i_2} \cdots v_{t,i_p} :\ i_1 \le \dots \le i_p,\
-        p = 1, \dots, \text{order} \,\big],
+        z_t = \bigl[\, v_{t,i_1} v_{t,i_2} \cdots v_{t,i_p} :\ i_1 \le \dots \le i_p,\
+        p = 1, \dots, \text{order} \,\bigr],
 
     so that a linear readout of :math:`z_t` is a polynomial of the latest inputs. Nothing is drawn:
     no seed, no spectral radius, and :math:`k d` values of d features make

@@ -41,8 +41,8 @@ class PlasticESN(ESN):
 
     .. math::
 
-        \Delta b = -\eta \Big(-\frac{\mu}{\sigma^2} + \frac{y}{\sigma^2}
-        \big(2 \sigma^2 + 1 - y^2 + \mu y\big)\Big), \qquad
+        \Delta b = -\eta \Bigl(-\frac{\mu}{\sigma^2} + \frac{y}{\sigma^2}
+        \bigl(2 \sigma^2 + 1 - y^2 + \mu y\bigr)\Bigr), \qquad
         \Delta a = \frac{\eta}{a} + \Delta b\, r .
 
     The steps are taken in the order of the series given, each series from a zero state. Afterwards

@@ -27,11 +27,14 @@ class PackedBanks:
     @classmethod
     def pack(cls, banks: Sequence[FittedBank]) -> "PackedBanks":
         """Lay banks end to end."""
-        layer = smoother_grid(1, False).part(np.zeros(0, int))
-        if banks:
+        if len(banks) == 1:
+            layer = banks[0].layer
+        elif banks:
             names = list(SmootherLayer.__dataclass_fields__)
             columns = [np.concatenate([getattr(b.layer, n) for b in banks]) for n in names]
             layer = SmootherLayer(*columns)
+        else:
+            layer = smoother_grid(1, False).part(np.zeros(0, int))
         state = np.zeros((layer.rows, layer.size))
         first = 0
         for bank in banks:
@@ -58,7 +61,8 @@ class PackedBanks:
         ends = np.cumsum(self.sizes, axis=0)
         for i, count in enumerate(self.counts.tolist()):
             (a, p, f), (b, q, g) = (ends[i] - self.sizes[i]).tolist(), ends[i].tolist()
-            layer = self.layer.part(np.arange(a, b))
+            whole = b - a == self.layer.size  # of a single series: nothing to copy and to check
+            layer = self.layer if whole else self.layer.part(np.arange(a, b))
             yield FittedBank(
                 layer, self.weights[a:b], self.state[: layer.rows, a:b], self.periods[p:q],
                 self.naive_weights[p:q], self.flat_weights[f:g], count,
