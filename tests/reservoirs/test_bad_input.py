@@ -46,7 +46,7 @@ GOOD = np.zeros((10, 2))
         ("mixing", "yes", "mixing must be True or False"),
         ("dtype", "float16", "dtype must be one of 'float32', 'float64', got 'float16'"),
         ("dtype", "nonsense", "dtype must be one of"),
-        ("engine", "gpu", "engine must be one of 'auto', 'cpu', 'reference', 'torch', got 'gpu'"),
+        ("engine", "gpu", "engine must be one of 'auto', 'cpu', 'reference', 'torch'.*, got 'gpu'"),
         ("device", "cuda", "device must be None with engine='auto', got 'cuda'"),
         ("n_jobs", 0, "n_jobs must be None .* got 0"),
         ("n_jobs", 1.5, "n_jobs must be None .* got 1.5"),
