@@ -12,7 +12,6 @@ from benchmarks.interoperability.case import (
     LABELS,
     SERIES,
     WAVE,
-    AbsentError,
     case,
     check,
     needs_method,
@@ -170,10 +169,7 @@ def torch_export() -> str:
 
     module, x = block(), torch.randn(2, 20, 3)
     batch, time = torch.export.Dim("batch"), torch.export.Dim("time", min=2)
-    try:
-        program = torch.export.export(module, (x,), dynamic_shapes=({0: batch, 1: time},))
-    except Exception as error:  # a tracer raises anything
-        raise AbsentError(f"no dynamic time: {type(error).__name__}") from error
+    program = torch.export.export(module, (x,), dynamic_shapes=({0: batch, 1: time},))
     other = torch.randn(5, 33, 3)
     off = float((output(program.module()(other)) - output(module(other))).abs().max())
     check(off < 1e-5, f"off by {off:.1e}")
@@ -187,10 +183,7 @@ def onnx_export() -> str:
     import torch
 
     module, x = block(), torch.randn(2, 20, 3)
-    try:
-        torch.onnx.export(module, (x,), "block.onnx", dynamo=True, verbose=False)
-    except Exception as error:  # a tracer raises anything
-        raise AbsentError(f"no ONNX of complex numbers: {type(error).__name__}") from error
+    torch.onnx.export(module, (x,), "block.onnx", dynamo=True, verbose=False)
     session = onnxruntime.InferenceSession("block.onnx")
     got = session.run(None, {session.get_inputs()[0].name: x.numpy()})[0]
     off = float(np.abs(got - output(module(x)).detach().numpy()).max())
