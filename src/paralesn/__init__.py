@@ -13,6 +13,7 @@ _HOMES = {
     "ESN": "reservoirs.esn",
     "FilterBank": "features.filter_bank",
     "Forecast": "estimators.forecaster.spread",
+    "LocalReservoirs": "reservoirs.local_reservoirs",
     "MLP": "readouts.mlp",
     "NVAR": "reservoirs.nvar",
     "ParalESN": "reservoirs.paralesn",

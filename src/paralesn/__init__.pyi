@@ -27,6 +27,7 @@ from paralesn.reservoirs.continuous import ContinuousESN as ContinuousESN
 from paralesn.reservoirs.es2n import ES2N as ES2N
 from paralesn.reservoirs.esn import ESN as ESN
 from paralesn.reservoirs.esn import ResESN as ResESN
+from paralesn.reservoirs.local_reservoirs import LocalReservoirs as LocalReservoirs
 from paralesn.reservoirs.nvar import NVAR as NVAR
 from paralesn.reservoirs.paralesn import ParalESN as ParalESN
 from paralesn.reservoirs.plasticity import PlasticESN as PlasticESN

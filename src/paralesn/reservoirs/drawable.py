@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 from paralesn import checks, series
 from paralesn.engines.base import Layer, engine_names, has_devices, n_columns, takes_tensors
 from paralesn.engines.torch import tensors
+from paralesn.layers.patches import Patches
 from paralesn.layers.state import fingerprint
 from paralesn.persistence import register
 from paralesn.scaling import Scaling
@@ -50,6 +51,8 @@ class Drawable(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
     fingerprint_: str
     _plans: dict[Any, Any]
     adapts: bool = False  # whether `fit` learns from the values of its input, not only their number
+    is_local: bool = False  # whether it reads patches of a field, for which one readout may serve
+    patches_: Patches | None = None  # the patches, where it is local
 
     # -- what a subclass says --------------------------------------------------------------------
 
