@@ -129,6 +129,7 @@ INSTANCES = {
         pe.MLP(task=task, learning_rate=1e-2, batch_size=16, epochs=20)
         for task in ("classification", "regression")
     ],
+    "LocalReservoirs": lambda: [pe.LocalReservoirs(pe.ParalESN(units=9), size=1, overlap=0)],
     "NVAR": lambda: [pe.NVAR(), pe.NVAR(3, (1, 3), stride=2, dtype="float32")],
     "ParalESN": lambda: [
         pe.ParalESN(units=9),

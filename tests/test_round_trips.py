@@ -24,13 +24,14 @@ CLASSES = [
     for value in (getattr(pe, name) for name in pe.__all__)
     if inspect.isclass(value) and hasattr(value, "get_params")
 ]
+SMALL = {"units": 64, "washout": 5, "size": 1, "overlap": 0}
 
 
 def fitted(cls):
     """A small fitted model, and what it says."""
     model = cls()
     names = model.get_params(deep=False)
-    model.set_params(**{k: v for k, v in {"units": 64, "washout": 5}.items() if k in names})
+    model.set_params(**{k: v for k, v in SMALL.items() if k in names})
     if isinstance(model, Reservoir):
         model.fit(X)
         return model, lambda again: again.run(X)[0]

@@ -28,6 +28,12 @@ class Scaling:
         """The rows that `apply` made `scaled` of."""
         return scaled * self.scale + self.mean
 
+    def in_common(self) -> "Scaling":
+        """The mean and standard deviation that all features together have, for each of them."""
+        mean = self.mean.mean()
+        scale = np.sqrt((self.scale**2 + (self.mean - mean) ** 2).mean())
+        return Scaling(np.full_like(self.mean, mean), np.full_like(self.scale, scale))
+
     def apply_to(self, series: Series) -> Series:
         """Series in units of standard deviations; refused where that is not finite."""
         with np.errstate(over="ignore"):

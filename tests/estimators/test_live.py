@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import paralesn as pe
-from paralesn.estimators.live import Live, reading
+from paralesn.estimators.live import Live
 from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 
 
@@ -44,7 +44,7 @@ def test_reading_anew_is_predict_from_zero(arguments):
     model = StateForecaster(**arguments).fit(y[:600])
     before = model.forecast()
     expected = model.predict(y[300:400])[-1]
-    found = reading(model, y[300:400], None).forecast()
+    found = model.reading(y[300:400]).forecast()
     np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-4, atol=1e-6)
     fresh = Live(model, fresh=True)
     for row in y[300:400]:
@@ -57,7 +57,7 @@ def test_reading_anew_with_inputs_known_in_advance():
     y, x = series(1), np.cos(np.arange(710) / 5)
     model = StateForecaster(horizon=5).fit(y[:600], x[:600])
     expected = model.predict(y[300:400], x[300:405])[-1]
-    found = reading(model, y[300:400], x[300:400, None]).forecast(X=x[400:405])
+    found = model.reading(y[300:400], x[300:400, None]).forecast(X=x[400:405])
     np.testing.assert_allclose(found, expected, rtol=1e-9)
     with pytest.raises(ValueError, match="known in advance"):
         Live(model)

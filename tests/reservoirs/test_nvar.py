@@ -263,6 +263,8 @@ def test_what_needs_a_recurrence_refuses_it_by_name(rng):
 
 def test_a_loop_that_diverges_is_an_error():
     series = datasets.lorenz63(700, seed=0)
-    model = pe.ReservoirForecaster(pe.NVAR(2, 2, stride=5), strategy="closed-loop").fit(series)
+    readout = pe.Ridge((1e-12,))
+    reservoir = pe.NVAR(2, 2, stride=5)
+    model = pe.ReservoirForecaster(reservoir, readout, strategy="closed-loop").fit(series)
     with pytest.raises(ValueError, match=r"the closed loop (diverged|ran away)"):
         model.forecast(600)

@@ -310,24 +310,3 @@ def _end_of(model: StateForecaster) -> LiveState:
     inputs = windows.changed(pending[:, 1:], pending[:, :1])
     _, state = model.reservoir_.run(as_series(inputs), model.state_)
     return LiveState(state, np.ascontiguousarray(pending[:, -1]))
-
-
-def reading(model: StateForecaster, y: np.ndarray, X: np.ndarray | None) -> StateForecaster:
-    """A forecaster like `model` whose only observations are y (time, targets).
-
-    X (time, inputs) where the model has inputs known in advance.
-    """
-    h, fitted = model.horizon_, model.fitted_
-    if len(y) <= h:
-        raise ValueError(f"y must be longer than the horizon ({h}) time steps, got {len(y)}")
-    known = None if X is None else X[:h]
-    first = fitted.windows.read(y[:h], known, model.reservoir_.real_dtype)
-    observed = first[:, : model.n_features_in_]
-    layers = tuple(np.zeros_like(states) for states in fitted.state.layers)
-    reader = copy(model)
-    reader.fitted_ = replace(
-        fitted,
-        pending=np.vstack([observed[:1], observed]),
-        state=State(layers, fitted.state.origin),
-    )
-    return reader.update(y[h:], None if X is None else X[h:])

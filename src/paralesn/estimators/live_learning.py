@@ -60,7 +60,8 @@ class LearntSteps:
                 readout = copy(readout)
                 if factor < 1:
                     readout.forget(factor)
-                readout.learn_from(waiting[:, 0].astype(float), windows.wanted(values, slice(1)))
+                rows = waiting[:, 0].reshape(-1, waiting.shape[2] // windows.n_readings)
+                readout.learn_from(rows.astype(float), windows.wanted(values, slice(1)))
             waiting, position = waiting[:, 1:], position + 1
         row = windows.flat(newest[:, None])[0]
         return replace(
@@ -92,6 +93,8 @@ def steps_of(fitted: FittedStateForecaster, fresh: bool) -> LearntSteps:
     if not isinstance(fitted.readout, Ridge):
         own_learner(fitted.readout)
         raise TypeError(f"learning by the row needs Ridge, got {type(fitted.readout).__name__}")
+    if windows.noise:
+        raise ValueError(f"learning by the row needs a model without noise, got {windows.noise}")
     none = np.full(windows.targets, np.inf)
     count, units = windows.n_series, reservoir.n_features_out_
     if fresh:

@@ -17,7 +17,7 @@ from paralesn.readouts.recursive_solution import Linear
 from paralesn.readouts.ridge_left_out import left_out_residuals
 from paralesn.readouts.ridge_path import RidgePath, moments, ridge_path
 from paralesn.readouts.ridge_statistics import RidgeStatistics
-from paralesn.readouts.validation import validation_errors
+from paralesn.readouts.validation import ValidationErrors, validation_errors
 
 
 @register
@@ -206,6 +206,20 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         self.fitted_ = self.fitted_.unsolved(validation=theirs.validation)
         return self
 
+    def choose_by(self, scores: Any) -> Self:
+        """Choose alpha by scores (alphas,) from elsewhere, the lowest; the choice stays."""
+        check_is_fitted(self, "fitted_")
+        scores = np.asarray(scores, float)
+        if scores.shape != (len(self.alphas),) or np.isnan(scores).any():
+            raise checks.fail("scores", scores, f"{len(self.alphas)} numbers, one for each alpha")
+        targets = self.fitted_.n_targets
+        errors = np.repeat(scores[:, None], targets, axis=1)
+        sums = np.array([[1.0], [0.0], [0.0]]).repeat(targets, axis=1)
+        chosen = ValidationErrors(errors, sums, np.zeros(targets))
+        path = self._path()
+        self.fitted_ = replace(self.fitted_, validation=chosen).solved(path, self.per_target)
+        return self
+
     def forget(self, factor: float) -> Self:
         """Multiply the weight of everything seen so far by `factor` in (0, 1].
 
@@ -330,6 +344,11 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         """The chosen alpha; with `per_target`, one for each."""
         alphas = self._choice().alphas
         return alphas if self.per_target else float(alphas[0])
+
+    @property
+    def path_(self) -> RidgePath:
+        """Solutions for every alpha."""
+        return self._path()
 
     @property
     def scores_(self) -> np.ndarray:

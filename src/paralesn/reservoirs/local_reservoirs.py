@@ -87,7 +87,7 @@ class LocalReservoirs(TunableDefaults, Reservoir):
     >>> field = np.sin(place - 0.05 * t) + 0.5 * np.sin(3 * place + 0.11 * t)
     >>> local = pe.LocalReservoirs(pe.ParalESN(units=100), size=4, overlap=2)
     >>> model = pe.ReservoirForecaster(local, strategy="closed-loop").fit(field[:500])
-    >>> model.readout_.coef_.shape  # four values from a hundred units, whatever the size of the ring
+    >>> model.readout_.coef_.shape  # four values from a hundred units, for any size of the ring
     (4, 100)
     >>> bool(np.abs(model.forecast(100) - field[500:]).max() < 0.05)
     True

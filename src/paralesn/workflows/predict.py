@@ -10,7 +10,6 @@ import numpy as np
 
 from paralesn.estimators.classifier import ReservoirClassifier
 from paralesn.estimators.forecaster.estimator import Forecaster, ReservoirForecaster, SmootherBank
-from paralesn.estimators.live import reading
 from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.estimators.series_regressor import ReservoirSeriesRegressor
 from paralesn.estimators.state_forecaster.forecaster import StateForecaster
@@ -263,7 +262,7 @@ def _after(
         return model.update(observations.y, known)
     if rows < model.washout + model.horizon_:
         notes.append(f"{rows} rows are few to begin from zero with; `follow` continues instead")
-    return reading(model, observations.y, known)
+    return model.reading(observations.y, known)
 
 
 def _with_interval(

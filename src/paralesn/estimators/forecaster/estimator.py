@@ -20,6 +20,7 @@ from paralesn.estimators.forecaster.roles import check_roles
 from paralesn.estimators.forecaster.seasons import check_season
 from paralesn.persistence import register
 from paralesn.readouts.ridge import Ridge
+from paralesn.reservoirs.autonomous import ClosedLoop
 from paralesn.tunable import TunableDefaults
 
 _LOOP = "closed-loop"
@@ -54,19 +55,30 @@ class ReservoirForecaster(TunableDefaults, Forecaster[Given]):
         data support or, without an index, those found in the data.
     strategy : "auto" or "closed-loop"
         The closed loop is for systems that follow their own law, such as Lorenz': one reservoir
-        reads all columns of y together, and predictions are fed back as observations. A forecast
-        that leaves the range of what was seen by three times that range is an error.
+        reads all columns of y together, and predictions are fed back as observations. The penalty
+        of a `Ridge` is chosen by closed loops into the last fifth of y. A forecast that leaves the
+        range of what was seen by three times that range is an error.
     calendar : str or sequence of str, optional
         Inputs from the time index: "hour", "weekday", "month", "quarter", "day", "week", "weekend",
         or "auto".
     frequency : str, optional
         Average irregular rows over steps of this length, such as "15min", "h", "D", "W", "MS".
+    noise : float
+        With the closed loop: standard deviation of Gaussian noise on what is learnt from, in
+        standard deviations of y. A little (1e-4 to 1e-2) keeps loops bounded that run away without
+        it, and makes single steps less accurate.
+    spin_up : int, optional
+        With the closed loop: first steps, in which the reservoir forgets that it started from zero,
+        and which are not learnt from. Default: 100, at most a fifth of y.
     n_jobs : int, optional
         Threads. Default: every core. The result does not depend on it.
 
     Attributes
     ----------
     horizon_ : int
+    closed_loop_ : ClosedLoop
+        With the closed loop: the fitted model as a dynamical system of its own, whose Lyapunov
+        exponents `paralesn.theory` computes.
     season_ : tuple of int, or a list of them for several series
     weights_ : dict of str to float, or a list of them
     notes_ : list of str
@@ -106,6 +118,8 @@ class ReservoirForecaster(TunableDefaults, Forecaster[Given]):
         strategy: str = "auto",
         calendar: Any = None,
         frequency: str | None = None,
+        noise: float = 0.0,
+        spin_up: int | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.reservoir = reservoir
@@ -115,6 +129,8 @@ class ReservoirForecaster(TunableDefaults, Forecaster[Given]):
         self.strategy = strategy
         self.calendar = calendar
         self.frequency = frequency
+        self.noise = noise
+        self.spin_up = spin_up
         self.n_jobs = n_jobs
 
     def fit(
@@ -124,7 +140,15 @@ class ReservoirForecaster(TunableDefaults, Forecaster[Given]):
         """Fit to one series or to many; see `Forecaster.fit`."""
         fitted = cast("ReservoirForecaster[Data]", self)
         checks.choice("strategy", self.strategy, ("auto", _LOOP))
+        noise = checks.number("noise", self.noise, 0.0)
+        if self.spin_up is not None:
+            checks.integer("spin_up", self.spin_up, 0)
         if self.strategy == "auto":
+            for name, value in (("noise", noise or None), ("spin_up", self.spin_up)):
+                if value is not None:
+                    raise ValueError(f"{name} needs strategy='closed-loop', got {value!r}")
+            if getattr(self.reservoir, "is_local", False):
+                raise ValueError("a reservoir of patches needs strategy='closed-loop'")
             if getattr(self.reservoir, "adapts", False):
                 expected = "one that does not adapt to its input, except with 'closed-loop'"
                 raise checks.fail("reservoir", self.reservoir, expected)
@@ -136,7 +160,7 @@ class ReservoirForecaster(TunableDefaults, Forecaster[Given]):
         if past is not None or static is not None or self.calendar is not None:
             raise ValueError("past, static and calendar need strategy='auto'")
         panel = read_panel(y, names, self.frequency, least=2)
-        given = (self.reservoir, self.readout, self.horizon or 1)
+        given = (self.reservoir, self.readout, self.horizon or 1, noise, self.spin_up)
         self.fitted_ = watched_loop.fit(panel, X, names, self.frequency, *given)
         return fitted
 
@@ -151,6 +175,13 @@ class ReservoirForecaster(TunableDefaults, Forecaster[Given]):
     def readout_(self) -> Any:
         """Its readout."""
         return self._reader("readout_").readout
+
+    @property
+    def closed_loop_(self) -> ClosedLoop:
+        """The fitted model as a dynamical system of its own."""
+        if not isinstance(getattr(self, "fitted_", None), FittedLoop):
+            raise AttributeError("closed_loop_ is there after fit with strategy='closed-loop'")
+        return cast(FittedLoop, self.fitted_).loop.closed_loop_
 
     def _reader(self, name: str) -> Any:
         """What holds reservoir and readout: the closed loop, or the first that series share."""

@@ -211,7 +211,9 @@ class Forecaster(Estimator, Generic[Given]):
             Quantiles to forecast instead of intervals, such as 0.1.
         y, past, static : as in `fit`, optional
             Series never seen: they are forecast by what was learnt from the others and by smoothers
-            of their own. With inputs known in advance, X holds the rows of y and those to come.
+            of their own. With inputs known in advance, X holds the rows of y and those to come. In
+            closed loop, y is another start: a stretch of the same system, which the reservoir reads
+            from zero on.
 
         Returns
         -------
@@ -226,7 +228,7 @@ class Forecaster(Estimator, Generic[Given]):
         fitted = self.fitted_
         if isinstance(fitted, FittedLoop):
             if y is not None:
-                raise ValueError("y must be None with strategy='closed-loop': fit a model to it")
+                fitted = watched_loop.spun_up(fitted, y)
             return watched_loop.forecast(fitted, steps, X, interval, quantiles)
         steps = fitted.ensemble.horizon if steps is None else checks.integer("steps", steps, 1)
         if y is not None:

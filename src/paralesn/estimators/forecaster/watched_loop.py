@@ -17,12 +17,17 @@ RANGES = 3.0  # a forecast may leave the range of what was seen by so many times
 
 def fit(
     panel: Panel, X: Any, names: LongNames, frequency: str | None, reservoir: Any, readout: Any,
-    horizon: int,
+    horizon: int, noise: float, spin_up: int | None,
 ) -> FittedLoop:  # fmt: skip
     """Fit a reservoir that reads all columns together."""
     y = _table(panel)
-    washout = min(100, len(y) // 5)
-    loop = StateForecaster(reservoir, readout, horizon=horizon, washout=washout)
+    washout = min(100, len(y) // 5) if spin_up is None else spin_up
+    if len(y) <= washout + horizon:
+        least = f"spin_up + horizon ({washout} + {horizon})"
+        raise ValueError(f"y must be longer than {least} time steps, got {len(y)}")
+    loop = StateForecaster(
+        reservoir, readout, horizon=horizon, washout=washout, noise=noise, by_loop=True
+    )
     loop.fit(y, X)
     notes = [*panel.notes]
     if not loop.has_intervals_:
@@ -69,6 +74,20 @@ def update(fitted: FittedLoop, y: Any, X: Any, refit: bool) -> FittedLoop:
         last = np.full_like(last, end)
     return replace(
         fitted, loop=loop, ends=replace(ends, counts=ends.counts + len(new), last=last),
+        low=np.minimum(fitted.low, new.min(axis=0)), high=np.maximum(fitted.high, new.max(axis=0)),
+    )  # fmt: skip
+
+
+def spun_up(fitted: FittedLoop, y: Any) -> FittedLoop:
+    """The loop after reading another stretch of the same system, from zero on."""
+    if fitted.loop.n_known_:
+        raise ValueError("y must be None for a loop with inputs known in advance: use update")
+    panel = read_panel(y, fitted.long_names, fitted.frequency, least=2)
+    if len(panel.values) != len(fitted.layout.names):
+        raise ValueError(f"y must hold {len(fitted.layout.names)} series, got {len(panel.values)}")
+    new = _table(panel)
+    return replace(
+        fitted, loop=fitted.loop.reading(new), ends=Ends.of(panel.grids), layout=panel.layout,
         low=np.minimum(fitted.low, new.min(axis=0)), high=np.maximum(fitted.high, new.max(axis=0)),
     )  # fmt: skip
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, floor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,15 @@ from paralesn.persistence import register
 from paralesn.reservoirs.base import Reservoir
 
 ORIGINS = 200  # forecasts into the held-out steps, at most
+
+
+class Start(NamedTuple):
+    """Where forecasts from K origins, of `series` each, start, and what came then."""
+
+    layers: tuple[np.ndarray, ...]  # (K * series, units)
+    newest: np.ndarray  # (K * series, 1 + horizon, width)
+    known: np.ndarray  # (K * series, steps, known)
+    truth: np.ndarray  # (K * series, steps, width), NaN beyond the end
 
 
 @register
@@ -39,6 +48,14 @@ class Calibration:
 
     def residuals(self, reservoir: Reservoir, windows: Windows, steps: int) -> np.ndarray:
         """Errors (K, steps, targets) of forecasts over whole horizons, NaN beyond the end."""
+        layers, newest, known, truth = self.start(windows, steps)
+        forecast = close_loop(windows, reservoir, self.readout, layers, newest, known, steps)
+        errors = truth[:, -forecast.shape[1] :] - forecast
+        of_each = errors.reshape(self.origins.size, -1, *errors.shape[1:])
+        return windows.flat(of_each.swapaxes(0, 1))
+
+    def start(self, windows: Windows, steps: int) -> Start:
+        """What forecasts of so many steps from all origins take, and the truth."""
         h, width = windows.horizon, windows.width
         pending = np.concatenate([self._window(o - h, h + 1) for o in self.origins])
         truth = np.concatenate([self._window(o + 1, steps) for o in self.origins])
@@ -47,13 +64,14 @@ class Calibration:
         whole = ended.reshape(len(ended), -1, h).any(axis=2).repeat(h, axis=1)
         known = np.where(whole[:, :, None], 0.0, truth[:, :, width:])
         layers = tuple(states.reshape(-1, states.shape[-1]) for states in self.layers)
-        newest = pending[:, :, :width]
-        forecast = close_loop(windows, reservoir, self.readout, layers, newest, known, steps)
         beyond = whole if windows.known else ended
         truth = np.where(beyond[:, :, None], np.nan, truth[:, :, :width])
-        errors = truth[:, -forecast.shape[1] :] - forecast
-        of_each = errors.reshape(self.origins.size, -1, *errors.shape[1:])
-        return windows.flat(of_each.swapaxes(0, 1))
+        return Start(layers, pending[:, :, :width], known, truth)
+
+    def part(self, chosen: np.ndarray) -> "Calibration":
+        """Some of the origins."""
+        layers = tuple(states[chosen] for states in self.layers)
+        return Calibration(self.readout, layers, self.panel, self.origins[chosen])
 
     def check(self, horizon: int, features: int, count: int) -> None:
         """Check what a file said: `count` series of so many features."""

@@ -29,7 +29,8 @@ def close_loop(
     """
     state = State(layers, reservoir.fingerprint_)
     if windows.horizon == 1 and isinstance(readout, Ridge):
-        return _in_engine(windows, reservoir, readout, state, pending, known, steps)
+        call = (*linear(windows, readout), state, pending, known, steps)
+        return linear_loop(windows, reservoir, *call)
     pieces = []
     for first in range(0, steps, windows.horizon):
         observed = windows.changed(pending[:, 1:], pending[:, :1])
@@ -50,22 +51,28 @@ def check_bounded(values: np.ndarray, first: int = 0) -> None:
         raise ValueError(f"the closed loop diverged: no finite forecast from step {step} on")
 
 
-def _in_engine(
+def linear(windows: Windows, readout: Ridge) -> tuple[np.ndarray, np.ndarray]:
+    """Weights (outputs, units) and intercept (outputs,) of a readout of single steps."""
+    outputs = windows.width // windows.n_readings
+    weights = np.ascontiguousarray(np.asarray(readout.coef_).reshape(outputs, -1))
+    return weights, np.asarray(readout.intercept_).reshape(outputs)
+
+
+def linear_loop(
     windows: Windows,
     reservoir: Reservoir,
-    readout: Ridge,
+    weights: np.ndarray,
+    intercept: np.ndarray,
     state: State,
     pending: np.ndarray,
     known: np.ndarray,
     steps: int,
 ) -> np.ndarray:
-    """One step at a time, inside the engine."""
+    """The loop of a linear readout of single steps, inside the engine; as `close_loop`."""
     width = windows.width
     inputs = np.zeros((steps, len(pending), width + windows.known))
     inputs[0, :, :width] = windows.changed(pending[:, 1:], pending[:, :1])[:, 0]
     inputs[:, :, width:] = known.transpose(1, 0, 2)
-    weights = np.ascontiguousarray(np.asarray(readout.coef_).reshape(width, -1))
-    intercept = np.asarray(readout.intercept_).reshape(width)
     # Where changes are read, the change predicted is what is fed back.
     difference = windows.difference and not windows.changes
     values = reservoir.close_loop(inputs, state, weights, intercept, difference).transpose(1, 0, 2)

@@ -7,10 +7,13 @@ import numpy as np
 
 from paralesn.estimators.components import check_readout, check_reservoir
 from paralesn.estimators.state_forecaster.calibration import Calibration
+from paralesn.estimators.state_forecaster.closed_loop import linear
 from paralesn.estimators.state_forecaster.learning import Learnt
 from paralesn.estimators.state_forecaster.windows import Windows
 from paralesn.layers.state import State
 from paralesn.persistence import register
+from paralesn.readouts.ridge import Ridge
+from paralesn.reservoirs.autonomous import ClosedLoop
 from paralesn.reservoirs.base import Reservoir
 from paralesn.scaling import Scaling
 
@@ -33,6 +36,8 @@ class FittedStateForecaster:
         Of intervals.
     pending : (1 + horizon, targets)
         The newest observations, scaled: what follows `state`, and the one before.
+    noisy : State or None
+        As `state`, of what was learnt from, where there was noise on it.
     """
 
     windows: Windows
@@ -42,28 +47,52 @@ class FittedStateForecaster:
     position: int
     calibration: Calibration | None
     pending: np.ndarray
+    noisy: State | None = None
 
     @property
     def learnt(self) -> Learnt:
         """What more observations change."""
-        return Learnt(self.readout, self.state, self.position, self.calibration)
+        return Learnt(self.readout, self.state, self.position, self.calibration, self.noisy)
+
+    def closed_loop(self) -> ClosedLoop:
+        """The model as a dynamical system of its own."""
+        windows = self.windows
+        if windows.horizon != 1 or windows.known or not isinstance(self.readout, Ridge):
+            raise ValueError(
+                "closed_loop_ needs horizon=1, a Ridge readout and no inputs known in advance, got "
+                f"horizon={windows.horizon}, {type(self.readout).__name__} and {windows.known} "
+                "inputs"
+            )
+        pending = windows.series(self.pending)
+        newest = windows.changed(pending[:, 1:], pending[:, :1])[:, 0]
+        mean, scale = np.zeros(windows.targets), np.ones(windows.targets)
+        if windows.scaling is not None:
+            mean, scale = windows.scaling.mean, windows.scaling.scale
+        return ClosedLoop(
+            self.reservoir, *linear(windows, self.readout),
+            difference=windows.difference and not windows.changes, state=self.state, newest=newest,
+            mean=mean, scale=scale,
+        )  # fmt: skip
 
     def check(self, model: Any = None) -> None:
         """Check that what a file said was learnt fits together."""
         windows, features = self.windows, self.reservoir.n_features_in_
         check_reservoir(self.reservoir)
-        check_readout(self.readout, self.reservoir.n_features_out_)
+        columns = self.reservoir.n_features_out_ // windows.n_readings
+        check_readout(self.readout, columns)
         windows.check(features)
         right = (
             isinstance(self.position, int)
             and self.state.origin == self.reservoir.fingerprint_
             and self.pending.shape == (windows.horizon + 1, windows.targets)
             and np.isfinite(self.pending).all()
+            and windows.patches == self.reservoir.patches_
+            and (self.noisy is None or self.noisy.origin == self.state.origin)
         )
         if not right:
             raise ValueError("the parts of a StateForecaster do not fit together")
         if self.calibration is not None:
-            check_readout(self.calibration.readout, self.reservoir.n_features_out_)
+            check_readout(self.calibration.readout, columns)
             self.calibration.check(windows.horizon, features, windows.n_series)
 
 

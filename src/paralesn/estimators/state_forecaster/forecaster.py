@@ -1,5 +1,6 @@
 """Forecasting: the next steps of a series from itself and from what is known in advance."""
 
+from copy import copy
 from dataclasses import replace
 from math import ceil
 from typing import Any, ClassVar, Self
@@ -22,8 +23,10 @@ from paralesn.estimators.state_forecaster.fitted_forecaster import (
 )
 from paralesn.estimators.state_forecaster.learning import learn, learn_more, run_blocks
 from paralesn.estimators.state_forecaster.windows import Windows, as_series, names_of, read_table
+from paralesn.layers.state import State
 from paralesn.persistence import register
 from paralesn.readouts.ridge import Ridge
+from paralesn.reservoirs.autonomous import ClosedLoop
 from paralesn.reservoirs.base import Reservoir
 from paralesn.tunable import TunableDefaults
 
@@ -62,6 +65,14 @@ class StateForecaster(TunableDefaults, LearntAttributes, BaseEstimator):
     shared : bool
         Forecast every target from itself alone (and from X), all by the same reservoir and readout,
         which learn from all of them: often better than one model of many targets together.
+    noise : float
+        Standard deviation of Gaussian noise on the observations that are learnt from, in the units
+        the reservoir reads (with `standardize`, standard deviations of the series); the targets are
+        without noise. So the model learns to come back to where it belongs: closed loops stay
+        bounded, at the price of a larger error of a single step. The noise is always the same.
+    by_loop : bool
+        Choose the penalty of a `Ridge` by closed loops into the held-out part, instead of by single
+        steps; with ``horizon=1``.
     every : int
         Learn from every so many steps only. Neighbouring steps of a long horizon have nearly the
         same targets: little is lost, and training is that much faster.
@@ -114,6 +125,8 @@ class StateForecaster(TunableDefaults, LearntAttributes, BaseEstimator):
         held_out: float = 0.2,
         standardize: bool = True,
         shared: bool = False,
+        noise: float = 0.0,
+        by_loop: bool = False,
         every: int = 1,
     ) -> None:
         self.reservoir = reservoir
@@ -125,6 +138,8 @@ class StateForecaster(TunableDefaults, LearntAttributes, BaseEstimator):
         self.held_out = held_out
         self.standardize = standardize
         self.shared = shared
+        self.noise = noise
+        self.by_loop = by_loop
         self.every = every
 
     # -- learning --------------------------------------------------------------------------------
@@ -164,15 +179,30 @@ class StateForecaster(TunableDefaults, LearntAttributes, BaseEstimator):
             target_names=names_of(y),
             known_names=names_of(X),
             is_flat=is_flat,
+            noise=float(self.noise),
         )
+        if reservoir.is_local:
+            windows = self._of_a_field(windows)
         rows = windows.scaled(rows)
         panel = windows.panel(rows)
         reservoir.fit(as_series(windows.inputs(panel) if reservoir.adapts else panel[:1, :1]))
-        learnt = learn(windows, reservoir, readout, panel, self.held_out)
+        windows = replace(windows, patches=reservoir.patches_)
+        learnt = learn(windows, reservoir, readout, panel, self.held_out, bool(self.by_loop))
         pending = rows[-windows.horizon - 1 :, : windows.targets].copy()
-        self.fitted_ = FittedStateForecaster(windows, reservoir, learnt.readout, learnt.state,
-                                        learnt.position, learnt.calibration, pending)  # fmt: skip
+        self.fitted_ = FittedStateForecaster(
+            windows, reservoir, learnt.readout, learnt.state, learnt.position, learnt.calibration,
+            pending, learnt.noisy,
+        )  # fmt: skip
         return self
+
+    def _of_a_field(self, windows: Windows) -> Windows:
+        """Windows of a field, which one readout reads everywhere: all values in the same units."""
+        if windows.shared:
+            raise checks.fail("shared", True, "False with a reservoir of patches, which share one")
+        if windows.known:
+            raise ValueError("X must be None with a reservoir of patches, which read y only")
+        common = None if windows.scaling is None else windows.scaling.in_common()
+        return replace(windows, scaling=common)
 
     def update(self, y: Any, X: Any = None, refit: bool = False) -> Self:
         """Continue from new observations, which follow those seen so far.
@@ -200,6 +230,35 @@ class StateForecaster(TunableDefaults, LearntAttributes, BaseEstimator):
         pending = observed[-windows.horizon - 1 :].copy()
         self.fitted_ = replace(fitted, **learnt._asdict(), pending=pending)
         return self
+
+    def reading(self, y: Any, X: Any = None) -> "StateForecaster":
+        """A model like this one whose only observations are y (time, targets): a spin-up.
+
+        X (time, inputs) where the model has inputs known in advance. The reservoir starts from zero
+        and this model stays as it is.
+        """
+        check_is_fitted(self, "fitted_")
+        h, fitted = self.horizon_, self.fitted_
+        observed, _ = read_table(y, "y", columns=self.n_features_in_)
+        if len(observed) <= h:
+            raise ValueError(f"y must be longer than the horizon ({h}) time steps, got {len(y)}")
+        known = None if X is None else X[:h]
+        first = fitted.windows.read(observed[:h], known, self.reservoir_.real_dtype)
+        first = first[:, : self.n_features_in_]
+        layers = tuple(np.zeros_like(states) for states in fitted.state.layers)
+        reader = copy(self)
+        reader.fitted_ = replace(
+            fitted,
+            pending=np.vstack([first[:1], first]),
+            state=State(layers, fitted.state.origin),
+        )
+        return reader.update(observed[h:], None if X is None else X[h:])
+
+    @property
+    def closed_loop_(self) -> ClosedLoop:
+        """The fitted model as a dynamical system of its own; with ``horizon=1`` and `Ridge`."""
+        check_is_fitted(self, "fitted_")
+        return self.fitted_.closed_loop()
 
     def partial_fit(self, y: Any, X: Any = None) -> Self:
         """Learn from new observations, which follow those seen so far: `update` with `refit`."""
@@ -312,8 +371,12 @@ class StateForecaster(TunableDefaults, LearntAttributes, BaseEstimator):
         checks.flag("only_last", self.only_last)
         checks.flag("shared", self.shared)
         checks.flag("standardize", self.standardize)
+        checks.flag("by_loop", self.by_loop)
+        noise = checks.number("noise", self.noise, 0.0)
         if not isinstance(self.difference, str):
             checks.flag("difference", self.difference)
         elif self.difference != "inputs":
             raise checks.fail("difference", self.difference, "True, False or 'inputs'")
+        elif noise:
+            raise checks.fail("noise", self.noise, "0 with difference='inputs'")
         checks.number("held_out", self.held_out, 0, 1, open_right=True)

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 from paralesn import series
+from paralesn.estimators.state_forecaster.training_noise import gaussian_noise
+from paralesn.layers.patches import Patches
 from paralesn.persistence import register
 from paralesn.scaling import Scaling
 from paralesn.series import BATCH, Series
@@ -42,6 +44,10 @@ class Windows:
         Names of the columns, where they had names.
     is_flat : bool
         Whether the targets came as (time,).
+    noise : float
+        Standard deviation of the noise on observations that are learnt from.
+    patches : Patches or None
+        Of the field that the targets are, where one readout serves all patches of it.
     """
 
     targets: int
@@ -57,6 +63,8 @@ class Windows:
     target_names: list[str] | None
     known_names: list[str] | None
     is_flat: bool
+    noise: float = 0.0
+    patches: Patches | None = None
 
     @property
     def width(self) -> int:
@@ -68,6 +76,11 @@ class Windows:
         """Series of a panel."""
         return self.targets if self.shared else 1
 
+    @property
+    def n_readings(self) -> int:
+        """How often the readout reads a step of a series: for each patch, or once."""
+        return 1 if self.patches is None else self.patches.count
+
     def check(self, features: int) -> None:
         """Check what a file said, for a reservoir that reads so many features."""
         d, known = self.targets, self.known
@@ -78,6 +91,8 @@ class Windows:
             and self.horizon >= 1 and self.washout >= 0 and self.every >= 1
             and self.width + known == features
             and {*flags} <= {True, False}
+            and isinstance(self.noise, float) and 0 <= self.noise < np.inf
+            and (self.patches is None or self.patches.features == self.width == features)
         )  # fmt: skip
         if not right:
             raise ValueError("the windows of a forecaster do not fit together")
@@ -162,8 +177,20 @@ class Windows:
         known = panel[..., self.horizon :, self.width :]
         return np.concatenate([self.changed(observed, before), known], axis=-1)
 
-    def wanted(self, panel: np.ndarray, steps: slice) -> np.ndarray:
-        """Targets (series * steps, horizon * width) of some steps."""
+    def disturbed(self, panel: np.ndarray, first: int) -> np.ndarray:
+        """A panel with noise on its observations, whose first step is step `first` of all."""
+        steps = panel.shape[1]
+        noise = self.noise * gaussian_noise(first, steps, self.n_series * self.width)
+        noisy = panel.copy()
+        noisy[..., : self.width] += noise.reshape(steps, self.n_series, -1).swapaxes(0, 1)
+        return noisy
+
+    def wanted(self, panel: np.ndarray, steps: slice, read: np.ndarray | None = None) -> np.ndarray:
+        """Targets (series * steps * readings, outputs of a reading) of some steps.
+
+        `read` is the panel with what was on the observations when they were read: differences lead
+        from there to the truth.
+        """
         y, h = panel[..., : self.width], self.horizon
         if self.only_last:
             wanted = y[:, h:, None][:, steps]
@@ -171,26 +198,40 @@ class Windows:
             windows = np.lib.stride_tricks.sliding_window_view(y, h, axis=1)
             wanted = windows[:, 1:][:, steps].swapaxes(2, 3)
         if self.difference:
-            wanted = wanted - y[:, steps, None]
-        outputs = wanted.shape[2] * wanted.shape[3]  # there may be no step at all
-        return wanted.reshape(wanted.shape[0] * wanted.shape[1], outputs)
+            newest = y if read is None else read[..., : self.width]
+            wanted = wanted - newest[:, steps, None]
+        count, kept, ahead, width = wanted.shape  # there may be no step at all
+        outputs = ahead * width // self.n_readings
+        if self.patches is not None:
+            wanted = self.patches.own(wanted).swapaxes(2, 3)
+        return wanted.reshape(count * kept * self.n_readings, outputs)
 
     def lesson(
-        self, panel: np.ndarray, z: np.ndarray, first: int, before: int = 0
+        self,
+        panel: np.ndarray,
+        z: np.ndarray,
+        first: int,
+        before: int = 0,
+        read: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """States (n, units) and targets that are learnt from, of those that begin at step `first`.
 
-        `before` is the number of steps read before the panel.
+        `before` is the number of steps read before the panel; `read` as in `wanted`.
         """
         start = max(first + before, self.washout)
         start += (self.washout - start) % self.every - before
         states = z[:, start - first :: self.every]
-        wanted = self.wanted(panel, slice(start, max(start, first + z.shape[1]), self.every))
-        return states.reshape(len(wanted), z.shape[-1]), wanted
+        steps = slice(start, max(start, first + z.shape[1]), self.every)
+        wanted = self.wanted(panel, steps, read)
+        return states.reshape(len(wanted), z.shape[-1] // self.n_readings), wanted
 
     def predictions(self, readout: Any, z: np.ndarray, newest: np.ndarray) -> np.ndarray:
         """Forecasts (…, horizon, width) from states (…, units) and newest values (…, width)."""
-        predicted = np.asarray(readout.predict(z.reshape(-1, z.shape[-1])))
+        rows = z.reshape(-1, z.shape[-1] // self.n_readings)
+        predicted = np.asarray(readout.predict(rows))
+        if self.patches is not None:
+            own = predicted.reshape(*z.shape[:-1], self.patches.count, -1, self.patches.size)
+            predicted = self.patches.joined(own.swapaxes(-3, -2))
         predicted = predicted.reshape(*z.shape[:-1], -1, self.width)
         return predicted + newest[..., None, :] if self.difference else predicted
 
