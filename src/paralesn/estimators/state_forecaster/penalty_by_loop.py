@@ -16,7 +16,8 @@ from paralesn.readouts.ridge_path import RidgePath
 from paralesn.reservoirs.base import Reservoir
 
 _ORIGINS = 16
-_MOST_STEPS = 1000
+_FIELDS = 4  # of a field of patches, each of which tells as much as many series do
+_MOST_STEPS = 500
 _LOST = 1.0  # the error, in standard deviations, from which on a forecast says nothing
 _SMALLEST = 1e-12  # errors below it are all the same
 _COARSE = 3  # of the penalties, every so many are tried before the neighbours of the best one
@@ -53,7 +54,8 @@ class _Loops:
     """Starts of closed loops in the held-out part, and the truth that follows them."""
 
     def __init__(self, calibration: Calibration, reservoir: Reservoir, windows: Windows) -> None:
-        chosen = np.unique(np.linspace(0, len(calibration.origins) - 1, _ORIGINS).astype(int))
+        count = _ORIGINS if windows.patches is None else _FIELDS
+        chosen = np.unique(np.linspace(0, len(calibration.origins) - 1, count).astype(int))
         part = calibration.part(chosen)
         steps = min(_MOST_STEPS, part.panel.shape[1] - 1 - int(part.origins.min()))
         self.reservoir, self.windows = reservoir, windows
