@@ -8,8 +8,9 @@ from paralesn.datasets.archives.mnist import load_mnist
 from paralesn.datasets.archives.ucr import load_ucr
 from paralesn.datasets.classics import airline_passengers, nile
 from paralesn.datasets.dataset import ClassificationDataset, Dataset, Split, stratified_split
-from paralesn.datasets.generated.chaotic import lorenz63, lorenz96, mackey_glass
 from paralesn.datasets.generated.listops import listops, load_listops
+from paralesn.datasets.generated.lorenz import lorenz63, lorenz96
+from paralesn.datasets.generated.mackey_glass import mackey_glass
 from paralesn.datasets.generated.memory_tasks import ctxor, memcap, sinmem
 from paralesn.datasets.generated.narma import narma
 from paralesn.datasets.generated.pathfinder import load_pathfinder, pathfinder
