@@ -8,6 +8,11 @@ from paralesn.datasets.archives.mnist import load_mnist
 from paralesn.datasets.archives.ucr import load_ucr
 from paralesn.datasets.classics import airline_passengers, nile
 from paralesn.datasets.dataset import ClassificationDataset, Dataset, Split, stratified_split
+from paralesn.datasets.generated.chaotic_systems import (
+    ChaoticSystem,
+    chaotic_system,
+    chaotic_systems,
+)
 from paralesn.datasets.generated.listops import listops, load_listops
 from paralesn.datasets.generated.lorenz import lorenz63, lorenz96
 from paralesn.datasets.generated.mackey_glass import mackey_glass
@@ -19,6 +24,7 @@ from paralesn.datasets.storage.folders import MissingFileError
 from paralesn.files import DamagedFileError
 
 __all__ = [
+    "ChaoticSystem",
     "ClassificationDataset",
     "DamagedFileError",
     "Dataset",
@@ -28,6 +34,8 @@ __all__ = [
     "Split",
     "airline_passengers",
     "available",
+    "chaotic_system",
+    "chaotic_systems",
     "check",
     "ctxor",
     "fetch",
