@@ -13,6 +13,7 @@ from paralesn.datasets.generated.chaotic_systems import (
     chaotic_system,
     chaotic_systems,
 )
+from paralesn.datasets.generated.kuramoto_sivashinsky import kuramoto_sivashinsky
 from paralesn.datasets.generated.listops import listops, load_listops
 from paralesn.datasets.generated.lorenz import lorenz63, lorenz96
 from paralesn.datasets.generated.mackey_glass import mackey_glass
@@ -39,6 +40,7 @@ __all__ = [
     "check",
     "ctxor",
     "fetch",
+    "kuramoto_sivashinsky",
     "listops",
     "load",
     "load_cifar",
