@@ -124,7 +124,7 @@ def growth(system, renewals, samples, seed):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*FLOWS, "lorenz96"])
 def test_exponents(name):
-    """Over some 2000 Lyapunov times; exponents of the catalogue come from fifty times more."""
+    """Over 2000 Lyapunov times; exponents of the catalogue come from 25 times as many or more."""
     system = datasets.chaotic_system(name)
     samples = int(np.ceil(system.lyapunov_steps / 4))
     measured = growth(system, 8000, samples, seed=1)

@@ -1,6 +1,6 @@
 """Catalogue of chaotic systems with published parameters, for benchmarks of forecasts.
 
-The exponents were computed over 10^5 Lyapunov times or more, from two trajectories that are brought
+The exponents were computed over 50 000 Lyapunov times or more, from two trajectories brought
 back together again and again (Benettin et al., 1980); the slow tests repeat this in short. Systems
 are dissipative, and perturbed starts end on the same attractor.
 """
