@@ -83,7 +83,7 @@ class ReservoirpyESN:
 
 
 def _reservoirpy_loop(reservoir: Any, readout: Any, known: np.ndarray, steps: int) -> np.ndarray:
-    """Forecasts at all places at once, in a half to a fifth of the time of calls of the model.
+    """Forecasts at all places at once, in a half to a seventh of the time of calls of the model.
 
     A step of a node is a function of state and input that works on columns as well as on vectors;
     the model's checks, its bookkeeping and one product for each place are what it saves.

@@ -13,7 +13,7 @@ from paralesn.datasets import lorenz63, lorenz96
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the benchmarks are no part of the package
 
-from benchmarks import chaos_rivals  # noqa: E402
+from benchmarks import chaos_rivals
 
 TRAIN, KNOWN, LYAPUNOV = 4000, 500, 55
 
