@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from paralesn.datasets.dataset import Dataset, Split
-from paralesn.datasets.generated.chaotic import lorenz63, lorenz96, mackey_glass
+from paralesn.datasets.generated.lorenz import lorenz63, lorenz96
+from paralesn.datasets.generated.mackey_glass import mackey_glass
 from paralesn.datasets.generated.memory_tasks import ctxor, memcap, sinmem
 from paralesn.datasets.generated.narma import narma
 from paralesn.datasets.seeds import entropy, stream
