@@ -1,0 +1,153 @@
+"""Our contestants for closed-loop forecasts of chaotic series, all through `StateForecaster`.
+
+The penalty of the readout is no part of their search: `fit` chooses it by closed loops into the
+last fifth of the training series.
+"""
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from benchmarks.chaos_rivals import WASHOUT, Loop, Space, blank_lost, draw_from
+from paralesn import ESN, NVAR, LocalReservoirs, ParalESN, Ridge
+from paralesn.estimators.state_forecaster.forecaster import StateForecaster
+
+PENALTIES = tuple(10.0**k for k in range(-12, 1))
+
+
+def fit_loop(reservoir: Any, train: np.ndarray, **options: Any) -> Loop:
+    """Fit a forecaster, and forecast from several places at once."""
+    readout = Ridge(options.pop("penalties", PENALTIES))
+    model = StateForecaster(
+        reservoir, readout, washout=WASHOUT, standardize=False, by_loop=True, **options
+    )
+    model.fit(train)
+    closed = model.closed_loop_
+
+    def loop(known: np.ndarray, steps: int) -> np.ndarray:
+        _, state = closed.reservoir.run(known[:, :-1])
+        forecasts = replace(closed, state=state, newest=known[:, -1]).run(steps)
+        return blank_lost(forecasts.transpose(1, 0, 2))
+
+    return loop
+
+
+class OurParalESN:
+    """A ParalESN of one or two layers."""
+
+    name = "ParalESN"
+    space: ClassVar[Space] = {
+        "rho": (0.0, 0.1, 0.3, 0.6, 0.9, 0.97),  # the largest radius, the smallest being 0
+        "theta": (0.3, np.pi / 2, 2 * np.pi),
+        "tau": (0.5, 1.0),
+        "input_scale": (0.03, 0.1, 0.3, 1.0),
+        "bias_scale": (0.1, 0.3, 1.0),
+        "mix_scale": (0.3, 1.0, 2.0),
+        "mix_bias_scale": (0.0, 0.3, 1.0),
+        "mix_size": (1, 3, 7),
+        "layers": (1, 2),
+        "difference": (True, False),
+    }
+
+    def draw(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Draw a random configuration."""
+        return draw_from(self.space, rng)
+
+    def fit(self, hyper: dict[str, Any], seed: int, units: int, train: np.ndarray) -> Loop:
+        """Draw and fit."""
+        return fit_loop(paralesn(hyper, seed, units), train, difference=hyper["difference"])
+
+
+def paralesn(hyper: dict[str, Any], seed: int, units: int) -> ParalESN:
+    """The reservoir of a configuration; its units are shared out among its layers."""
+    drawn = {name: value for name, value in hyper.items() if name != "difference"}
+    ranges = {"rho": (0.0, drawn.pop("rho")), "theta": (0.0, drawn.pop("theta"))}
+    return ParalESN(units=units, seed=seed, concat=True, **ranges, **drawn)
+
+
+class OurESN:
+    """A leaky ESN."""
+
+    name = "ESN"
+    space: ClassVar[Space] = {
+        "rho": (0.05, 0.1, 0.3, 0.6, 0.9, 1.1),
+        "tau": (0.3, 0.5, 0.7, 1.0),
+        "input_scale": (0.03, 0.1, 0.3, 1.0),
+        "bias_scale": (0.1, 0.3, 1.0),
+        "density": (0.02, 0.1, 0.3),
+        "difference": (True, False),
+    }
+
+    def draw(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Draw a random configuration."""
+        return draw_from(self.space, rng)
+
+    def fit(self, hyper: dict[str, Any], seed: int, units: int, train: np.ndarray) -> Loop:
+        """Draw and fit."""
+        drawn = {name: value for name, value in hyper.items() if name != "difference"}
+        reservoir = ESN(units=units, seed=seed, **drawn)
+        return fit_loop(reservoir, train, difference=hyper["difference"])
+
+
+class OurNVAR:
+    """Delays and products of them, at most as many as the others have units."""
+
+    name = "NVAR"
+    space: ClassVar[Space] = {
+        "delay": (1, 2, 3, 4, 6, 9),
+        "order": (2, 3, 4, 5),
+        "stride": (1, 2, 3, 5),
+        "difference": (True, False),
+    }
+
+    def draw(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Draw a random configuration."""
+        return draw_from(self.space, rng)
+
+    def fit(self, hyper: dict[str, Any], seed: int, units: int, train: np.ndarray) -> Loop:
+        """Fit with as many orders as the number of units allows; nothing is drawn."""
+        delay, order, stride = hyper["delay"], hyper["order"], hyper["stride"]
+        while _products(train.shape[1] * delay, order) > units and order > 1:
+            order -= 1
+        while _products(train.shape[1] * delay, order) > units and delay > 1:
+            delay -= 1
+        reservoir = NVAR(delay, order, stride=stride)
+        return fit_loop(reservoir, train, difference=hyper["difference"])
+
+
+def _products(variables: int, order: int) -> int:
+    """Products of at most so many factors."""
+    from math import comb
+
+    return comb(variables + order, order) - 1
+
+
+class OurLocalReservoirs:
+    """The same reservoir, a ParalESN or an ESN, on patches of a field, with one readout."""
+
+    def __init__(self, features: int, kind: type = ParalESN) -> None:
+        self.features, self.kind = features, kind
+        self.name = f"LocalReservoirs({kind.__name__})"
+
+    def draw(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Draw a random configuration, with patches that share out the field evenly."""
+        inner = OurParalESN() if self.kind is ParalESN else OurESN()
+        sizes = [n for n in (4, 8, 16) if n < self.features and self.features % n == 0]
+        size = draw_from({"size": sizes}, rng)["size"]
+        reach = draw_from({"overlap": (size // 2, size, size + size // 2)}, rng)
+        noise = draw_from({"noise": (0.0, 1e-3, 3e-3, 1e-2)}, rng)
+        return {**inner.draw(rng), "size": size, **reach, **noise}
+
+    def fit(self, hyper: dict[str, Any], seed: int, units: int, train: np.ndarray) -> Loop:
+        """Draw and fit, with `units` units on each patch."""
+        hyper = dict(hyper)
+        size, overlap, noise = (hyper.pop(name) for name in ("size", "overlap", "noise"))
+        difference = hyper.pop("difference")
+        inner = paralesn(hyper, seed, units) if self.kind is ParalESN else None
+        if inner is None:
+            inner = ESN(units=units, seed=seed, **hyper)
+        local = LocalReservoirs(inner, size=size, overlap=overlap)
+        penalties = tuple(10.0**k for k in range(-8, 3))
+        options = {"difference": difference, "noise": noise, "penalties": penalties}
+        return fit_loop(local, train, **options, held_out=0.1)
