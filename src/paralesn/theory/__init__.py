@@ -5,8 +5,10 @@ from paralesn.theory.diagonalize import CarriedReadout, Diagonalization, diagona
 from paralesn.theory.echo import EchoStateProperty, echo_state_property
 from paralesn.theory.edge import EdgeOfStability, edge_of_stability
 from paralesn.theory.forgetting import ForgettingCurve, forgetting_curve
+from paralesn.theory.lyapunov import LyapunovExponents, lyapunov_exponents
 from paralesn.theory.plots import (
     plot_forgetting,
+    plot_lyapunov,
     plot_memory,
     plot_spectrum,
 )
@@ -26,6 +28,7 @@ __all__ = [
     "EdgeOfStability",
     "ForgettingCurve",
     "KernelQuality",
+    "LyapunovExponents",
     "MemoryCapacity",
     "climate_distance",
     "diagonalize",
@@ -33,8 +36,10 @@ __all__ = [
     "edge_of_stability",
     "forgetting_curve",
     "kernel_quality",
+    "lyapunov_exponents",
     "memory_capacity",
     "plot_forgetting",
+    "plot_lyapunov",
     "plot_memory",
     "plot_spectrum",
     "valid_prediction_time",

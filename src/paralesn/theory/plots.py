@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from paralesn.theory.forgetting import ForgettingCurve
+    from paralesn.theory.lyapunov import LyapunovExponents
     from paralesn.theory.quality import MemoryCapacity
 
 _FLOOR = 1e-18  # distances are zero where trajectories are the same to the bit, and logs are not
@@ -95,6 +96,19 @@ def plot_forgetting(curve: "ForgettingCurve", path: Any = None) -> "Figure":
     axes.set(xlabel="time step", ylabel="largest distance")
     axes.set_title("Trajectories from different states under the same input")
     axes.legend(loc="lower left", frameon=False, fontsize="small")
+    return _finished(figure, path)
+
+
+def plot_lyapunov(found: "LyapunovExponents", path: Any = None) -> "Figure":
+    """Draw how the estimates of Lyapunov exponents settle over time."""
+    figure, axes = _figure(7.0, 4.2)
+    axes.axhline(0.0, color="0.7", linewidth=0.8, zorder=0)
+    for k, color in enumerate(_colors(len(found.exponents))):
+        label = f"{found.exponents[k]:.4g}"
+        axes.plot(found.times, found.running[:, k], color=color, linewidth=1.4, label=label)
+    axes.margins(x=0.01)
+    axes.set(xlabel="time", ylabel="Lyapunov exponent", title="Exponents of the closed loop")
+    axes.legend(loc="best", frameon=False, fontsize="small")
     return _finished(figure, path)
 
 
