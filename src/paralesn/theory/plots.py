@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from paralesn.theory.consistency import Consistency
     from paralesn.theory.forgetting import ForgettingCurve
     from paralesn.theory.lyapunov import LyapunovExponents
     from paralesn.theory.quality import MemoryCapacity
@@ -96,6 +97,23 @@ def plot_forgetting(curve: "ForgettingCurve", path: Any = None) -> "Figure":
     axes.set(xlabel="time step", ylabel="largest distance")
     axes.set_title("Trajectories from different states under the same input")
     axes.legend(loc="lower left", frameon=False, fontsize="small")
+    return _finished(figure, path)
+
+
+def plot_consistency(consistency: "Consistency", path: Any = None) -> "Figure":
+    """Draw distances of replicas over time, in sizes of the states, and the fitted rates."""
+    figure, axes = _figure(7.0, 4.2)
+    distance = consistency.distance / consistency.size
+    depth = distance.shape[1]
+    for k, color in enumerate(_colors(depth)):
+        label = _label(k + 1, depth, f"rate {consistency.rate[k]:.3g}")
+        shown = np.where(distance[:, k] > _FLOOR, distance[:, k], np.nan)
+        axes.semilogy(np.arange(1, len(shown) + 1), shown, color=color, label=label)
+    axes.margins(x=0.01)
+    axes.set(xlabel="time step", ylabel="largest distance, relative to the states")
+    verdict = "synchronise" if consistency.synchronises else "do not synchronise"
+    axes.set_title(f"Replicas {verdict}: consistency {consistency.correlation:.3g}")
+    axes.legend(loc="best", frameon=False, fontsize="small")
     return _finished(figure, path)
 
 
