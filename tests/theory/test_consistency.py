@@ -120,6 +120,8 @@ def test_bad_arguments_are_named():
         consistency(pe.ESN(), x, noise=-1.0)
     with pytest.raises(TypeError, match="reservoir must be a reservoir"):
         consistency("esn", x)
+    with pytest.raises(ValueError, match="reservoir must be one that is not local"):
+        consistency(pe.LocalReservoirs(size=2, overlap=0), np.zeros((200, 4)))
     with pytest.raises(TypeError, match="forgets an input after exactly 2 steps"):
         consistency(pe.NVAR(delay=2), x)
 

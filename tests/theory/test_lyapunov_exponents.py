@@ -19,6 +19,7 @@ RESERVOIRS = {
     "concat, a ring of other widths": (pe.ParalESN(units=11, layers=3, concat=True, **MIXED), 2),
     "real": (pe.ParalESN(units=6, layers=2, real=True, **MIXED), 2),
     "raw": (pe.ParalESN(units=6, layers=2, mixing=False, concat=True, **MIXED), 2),
+    "float32": (pe.ParalESN(units=5, dtype="float32", **MIXED), 2),
     "long kernel": (pe.ParalESN(units=4, mix_size=7, **MIXED), 1),
     "even kernel": (pe.ParalESN(units=6, mix_size=4, **MIXED), 1),
     "ESN": (pe.ESN(units=8, layers=2, concat=True, tau=0.6, bias_scale=0.2), 2),
@@ -42,7 +43,8 @@ def test_derivatives_are_finite_differences_of_the_loop(name, difference, rng):
     point = system.start(1)
     for expected in loop.run(4)[:, 1]:  # the trajectory is the engine's
         point, _ = system.step(point)
-        np.testing.assert_allclose(point.x, expected, rtol=1e-11, atol=1e-11)
+        tolerance = 1e-11 if loop.reservoir.dtype == "float64" else 1e-5
+        np.testing.assert_allclose(point.x, expected, rtol=tolerance, atol=tolerance)
     _, slopes = system.step(point)
     size = point.flat().size
     ours = system.push(point.like(np.eye(size)), slopes).flat()
@@ -178,6 +180,15 @@ def test_loops_trained_on_lorenz_are_as_chaotic_as_it_is(name):
     assert found.exponents[1] == pytest.approx(0.0, abs=0.05)
     assert found.exponents[2] < -5
     assert 2.0 < found.dimension < 2.2
+
+
+def test_polynomials_trained_on_lorenz_have_its_whole_spectrum():
+    """Volumes shrink at the rate 10 + 1 + 8/3, and no unit has a slower rate of its own."""
+    loop = trained(pe.NVAR(order=3), lorenz63(10_000), alpha=1e-6)
+    found = lyapunov_exponents(loop, 10_000, dt=0.02)
+    assert found.exponents.sum() == pytest.approx(-(10 + 1 + 8 / 3), abs=0.05)
+    assert found.exponents[2] == pytest.approx(-14.57, abs=0.1)
+    assert found.dimension == pytest.approx(2.062, abs=0.01)
 
 
 def test_the_start_of_directions_and_of_series_does_not_matter_in_the_end(rng):

@@ -136,6 +136,9 @@ def raw_reservoir(reservoir: Any, X: Any) -> tuple[Any, tuple[Recurrence, ...], 
     """A reservoir in double precision that gives the raw states of all layers, and one series."""
     if not isinstance(reservoir, Reservoir):
         raise checks.fail("reservoir", reservoir, "a reservoir", TypeError)
+    if reservoir.is_local:
+        expected = "one that is not local (take its reservoir_, and what one patch reads)"
+        raise checks.fail("reservoir", reservoir, expected)
     series = np.asarray(X)
     if series.ndim == 1:
         series = series[:, None]
