@@ -11,6 +11,7 @@ from paralesn.layers.recurrent import RecurrentLayer
 from paralesn.runtime.blas import single_threaded_blas
 from paralesn.theory.contraction import Recurrence, norm
 from paralesn.theory.forgetting import raw_states
+from paralesn.theory.tangent import RecurrentTangent, orthonormalise
 
 _SPECTRA = 20  # steps whose Jacobians are taken apart
 
@@ -157,14 +158,11 @@ def _exponents(
     layer: RecurrentLayer, h: np.ndarray, count: int, washout: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Mean logarithms of the stretching of `count` directions kept orthogonal, (count,)."""
-    jacobians = _Jacobians(layer, h)
-    directions, _ = np.linalg.qr(rng.normal(size=(layer.units, count)))
+    derivative, slopes = RecurrentTangent(layer), layer.gain * _Jacobians(layer, h).slopes
+    directions, _ = orthonormalise(rng.normal(size=(layer.units, count)).T)
     total = np.zeros(count)
-    for t in range(len(h) - 1):
-        turned = jacobians.branch @ directions
-        turned += jacobians.slopes[t][:, None] * (jacobians.driven @ directions)
-        directions, stretched = np.linalg.qr(turned)
+    for t, slope in enumerate(slopes):
+        directions, stretched = orthonormalise(derivative.push(directions, None, slope)[0])
         if t >= washout:
-            with np.errstate(divide="ignore"):  # a direction that vanishes
-                total += np.log(np.abs(np.diag(stretched)))
+            total += stretched
     return np.asarray(np.sort(total / (len(h) - 1 - washout))[::-1])

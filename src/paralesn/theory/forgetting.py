@@ -1,5 +1,6 @@
 """The echo state property at work: trajectories from different states, and a bound on them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -99,31 +100,45 @@ def forgetting_curve(
     trajectories = checks.integer("trajectories", trajectories, 2)
     scale = checks.number("scale", scale, 0.0)
     rng = checks.generator(seed)
-    raw, layers, series = _raw(reservoir, X)
+    raw, layers, series = raw_reservoir(reservoir, X)
     starts = [_start(rng, layer, trajectories, scale) for layer in layers]
     batch = np.broadcast_to(series, (trajectories, *series.shape))
-    columns = n_columns(layers, concat=True, mixing=False)
-    block = max(1, _ENTRIES // (columns * trajectories))
-    measured = [
-        np.stack([_spread(of_layer) for of_layer in _split(states, layers)], axis=-1)
-        for states in raw.stream(batch, block=block, state=starts)
-    ]
-    distance = np.concatenate(measured)
+    distance = np.concatenate(
+        [spreads(states) for states in raw_blocks(raw, layers, batch, starts)]
+    )
     bound, rate = _bound(layers, starts, len(distance))
-    initial = np.array([_spread(h[:, None])[0] for h in starts])
+    initial = spreads([h[:, None] for h in starts])[0]
     return ForgettingCurve(distance, bound, initial, rate)
 
 
 def raw_states(reservoir: Any, X: Any) -> tuple[tuple[Recurrence, ...], list[np.ndarray]]:
     """Layers of a reservoir, and the raw states (T, columns) of each, driven by one series."""
-    raw, layers, series = _raw(reservoir, X)
+    raw, layers, series = raw_reservoir(reservoir, X)
     return layers, _split(raw.run(series)[0], layers)
 
 
-def _raw(reservoir: Any, X: Any) -> tuple[Any, tuple[Recurrence, ...], np.ndarray]:
+def raw_blocks(
+    raw: Any, layers: tuple[Recurrence, ...], batch: np.ndarray, starts: list[np.ndarray]
+) -> Iterator[list[np.ndarray]]:
+    """Raw states (K, block, columns) of each layer, driven by a batch (K, T, features)."""
+    columns = n_columns(layers, concat=True, mixing=False)
+    block = max(1, _ENTRIES // (columns * len(batch)))
+    for states in raw.stream(batch, block=block, state=starts):
+        yield _split(states, layers)
+
+
+def spreads(states: list[np.ndarray]) -> np.ndarray:
+    """Largest distances (T, L) between two of the trajectories (K, T, columns) of each layer."""
+    return np.stack([_spread(of_layer) for of_layer in states], axis=-1)
+
+
+def raw_reservoir(reservoir: Any, X: Any) -> tuple[Any, tuple[Recurrence, ...], np.ndarray]:
     """A reservoir in double precision that gives the raw states of all layers, and one series."""
     if not isinstance(reservoir, Reservoir):
         raise checks.fail("reservoir", reservoir, "a reservoir", TypeError)
+    if reservoir.is_local:
+        expected = "one that is not local (take its reservoir_, and what one patch reads)"
+        raise checks.fail("reservoir", reservoir, expected)
     series = np.asarray(X)
     if series.ndim == 1:
         series = series[:, None]

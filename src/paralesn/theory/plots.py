@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from paralesn.theory.consistency import Consistency
     from paralesn.theory.forgetting import ForgettingCurve
+    from paralesn.theory.lyapunov import LyapunovExponents
     from paralesn.theory.quality import MemoryCapacity
 
 _FLOOR = 1e-18  # distances are zero where trajectories are the same to the bit, and logs are not
@@ -95,6 +97,36 @@ def plot_forgetting(curve: "ForgettingCurve", path: Any = None) -> "Figure":
     axes.set(xlabel="time step", ylabel="largest distance")
     axes.set_title("Trajectories from different states under the same input")
     axes.legend(loc="lower left", frameon=False, fontsize="small")
+    return _finished(figure, path)
+
+
+def plot_consistency(consistency: "Consistency", path: Any = None) -> "Figure":
+    """Draw distances of replicas over time, in sizes of the states, and the fitted rates."""
+    figure, axes = _figure(7.0, 4.2)
+    distance = consistency.distance / consistency.size
+    depth = distance.shape[1]
+    for k, color in enumerate(_colors(depth)):
+        label = _label(k + 1, depth, f"rate {consistency.rate[k]:.3g}")
+        shown = np.where(distance[:, k] > _FLOOR, distance[:, k], np.nan)
+        axes.semilogy(np.arange(1, len(shown) + 1), shown, color=color, label=label)
+    axes.margins(x=0.01)
+    axes.set(xlabel="time step", ylabel="largest distance, relative to the states")
+    verdict = "synchronise" if consistency.synchronises else "do not synchronise"
+    axes.set_title(f"Replicas {verdict}: consistency {consistency.correlation:.3g}")
+    axes.legend(loc="best", frameon=False, fontsize="small")
+    return _finished(figure, path)
+
+
+def plot_lyapunov(found: "LyapunovExponents", path: Any = None) -> "Figure":
+    """Draw how the estimates of Lyapunov exponents settle over time."""
+    figure, axes = _figure(7.0, 4.2)
+    axes.axhline(0.0, color="0.7", linewidth=0.8, zorder=0)
+    for k, color in enumerate(_colors(len(found.exponents))):
+        label = f"{found.exponents[k]:.4g}"
+        axes.plot(found.times, found.running[:, k], color=color, linewidth=1.4, label=label)
+    axes.margins(x=0.01)
+    axes.set(xlabel="time", ylabel="Lyapunov exponent", title="Exponents of the closed loop")
+    axes.legend(loc="best", frameon=False, fontsize="small")
     return _finished(figure, path)
 
 
