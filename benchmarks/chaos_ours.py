@@ -34,25 +34,51 @@ def fit_loop(reservoir: Any, train: np.ndarray, **options: Any) -> Loop:
 
 
 class OurParalESN:
-    """A ParalESN of one or two layers."""
+    """A ParalESN whose last layer has as many units as the others have.
+
+    Half of the draws have one layer, for systems whose next state follows from the present one. The
+    others have two or three: the first bends its input, with hardly any memory, and the later ones
+    remember what it made of it. The readout reads the last layer.
+    """
 
     name = "ParalESN"
-    space: ClassVar[Space] = {
-        "rho": (0.0, 0.1, 0.3, 0.6, 0.9, 0.97),  # the largest radius, the smallest being 0
+    bends: ClassVar[Space] = {
+        "rho": (0.0, 0.1, 0.3, 0.6, 0.9),  # the largest radius, the smallest being 0
         "theta": (0.3, np.pi / 2, 2 * np.pi),
-        "tau": (0.5, 1.0),
         "input_scale": (0.03, 0.1, 0.3, 1.0),
         "bias_scale": (0.1, 0.3, 1.0),
         "mix_scale": (0.3, 1.0, 2.0),
         "mix_bias_scale": (0.0, 0.3, 1.0),
         "mix_size": (1, 3, 7),
-        "layers": (1, 2),
         "difference": (True, False),
+    }
+    bends_first: ClassVar[Space] = {
+        "rho": (0.0, 0.2),
+        "theta": (np.pi / 2,),
+        "input_scale": (0.3, 1.0, 2.0),
+        "bias_scale": (1.0,),
+        "mix_scale": (0.5, 1.0),
+        "mix_size": (1,),
+        "layers": (2, 3),
+        "difference": (True, False),
+    }
+    remembers: ClassVar[Space] = {
+        "rho": (0.6, 0.8, 0.9, 0.95),
+        "theta": (0.4, 0.8, np.pi / 2),
+        "phases": ("even",),
+        "tau": (0.3, 1.0),
+        "input_scale": (0.3, 1.0, 1.7),
+        "bias_scale": (0.0, 0.3),
+        "mix_scale": (0.1, 0.3, 1.0),
+        "mix_bias_scale": (0.3,),
+        "mix_size": (1, 3, 7),
     }
 
     def draw(self, rng: np.random.Generator) -> dict[str, Any]:
         """Draw a random configuration."""
-        return draw_from(self.space, rng)
+        if rng.integers(2):
+            return draw_from(self.bends, rng)
+        return {**draw_from(self.bends_first, rng), "inter": draw_from(self.remembers, rng)}
 
     def fit(self, hyper: dict[str, Any], seed: int, units: int, train: np.ndarray) -> Loop:
         """Draw and fit."""
@@ -60,10 +86,17 @@ class OurParalESN:
 
 
 def paralesn(hyper: dict[str, Any], seed: int, units: int) -> ParalESN:
-    """The reservoir of a configuration; its units are shared out among its layers."""
+    """The reservoir of a configuration, whose radii and phases begin at 0."""
     drawn = {name: value for name, value in hyper.items() if name != "difference"}
-    ranges = {"rho": (0.0, drawn.pop("rho")), "theta": (0.0, drawn.pop("theta"))}
-    return ParalESN(units=units, seed=seed, concat=True, **ranges, **drawn)
+    inter = drawn.pop("inter", None)
+    return ParalESN(
+        units=units, seed=seed, **_ranges(drawn), inter=None if inter is None else _ranges(inter)
+    )
+
+
+def _ranges(hyper: dict[str, Any]) -> dict[str, Any]:
+    """A layer's hyperparameters with ranges in place of largest radius and phase."""
+    return {**hyper, "rho": (0.0, hyper["rho"]), "theta": (0.0, hyper["theta"])}
 
 
 class OurESN:
@@ -97,7 +130,7 @@ class OurNVAR:
     space: ClassVar[Space] = {
         "delay": (1, 2, 3, 4, 6, 9),
         "order": (2, 3, 4, 5),
-        "stride": (1, 2, 3, 5),
+        "stride": (1, 2, 3, 5, 8, 17),
         "difference": (True, False),
     }
 

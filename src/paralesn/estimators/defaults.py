@@ -91,6 +91,14 @@ def forecasting_reservoir() -> ParalESN:
     )
 
 
+def loop_candidates(given: Any = None) -> tuple[tuple[Any, bool], ...]:
+    """Reservoirs that a closed loop is tried with, and whether differences are predicted."""
+    reservoirs = (forecasting_reservoir(),) if given is None else (given,)
+    return tuple(
+        (reservoir, difference) for reservoir in reservoirs for difference in (True, False)
+    )
+
+
 def direct_reservoir() -> ParalESN:
     """What stands in for the poles of a forecaster where their parameters are named."""
     return ParalESN(units=128, rho=(0.97, 0.99), theta=(0.0, pi), phases="even", mixing=False)

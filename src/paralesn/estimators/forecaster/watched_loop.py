@@ -1,11 +1,13 @@
 """The closed loop of a forecaster: one reservoir reads all series together, and is watched."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from paralesn import checks
+from paralesn.estimators import defaults
 from paralesn.estimators.forecaster.fitted import Ends, FittedLoop
 from paralesn.estimators.forecaster.following import check_follows
 from paralesn.estimators.forecaster.output import assemble, check_levels, check_quantiles
@@ -25,10 +27,8 @@ def fit(
     if len(y) <= washout + horizon:
         least = f"spin_up + horizon ({washout} + {horizon})"
         raise ValueError(f"y must be longer than {least} time steps, got {len(y)}")
-    loop = StateForecaster(
-        reservoir, readout, horizon=horizon, washout=washout, noise=noise, by_loop=True
-    )
-    loop.fit(y, X)
+    options = {"horizon": horizon, "washout": washout, "noise": noise, "by_loop": True}
+    loop = _best_of(defaults.loop_candidates(reservoir), readout, options, y, X)
     notes = [*panel.notes]
     if not loop.has_intervals_:
         notes.append("the series is too short for intervals")
@@ -36,6 +36,26 @@ def fit(
         panel.layout, tuple(names), frequency, Ends.of(panel.grids), loop, y.min(axis=0),
         y.max(axis=0), tuple(notes),
     )  # fmt: skip
+
+
+def _best_of(
+    candidates: Sequence[tuple[Any, bool]], readout: Any, options: Mapping[str, Any], y: Any, X: Any
+) -> StateForecaster:
+    """The candidate whose closed loops into the held-out part of y are best.
+
+    A candidate is a reservoir and whether differences are predicted. The first one is taken where
+    no loops can be run: the series is too short, or several steps are predicted at once.
+    """
+    best: StateForecaster | None = None
+    for reservoir, difference in candidates:
+        model = StateForecaster(reservoir, readout, difference=difference, **options).fit(y, X)
+        score = model.loop_score_
+        if score is None:
+            return model
+        if best is None or score < cast(float, best.loop_score_):
+            best = model
+    assert best is not None
+    return best
 
 
 def _table(panel: Panel) -> np.ndarray:

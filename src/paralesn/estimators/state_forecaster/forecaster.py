@@ -22,6 +22,7 @@ from paralesn.estimators.state_forecaster.fitted_forecaster import (
     LearntAttributes,
 )
 from paralesn.estimators.state_forecaster.learning import learn, learn_more, run_blocks
+from paralesn.estimators.state_forecaster.penalty_by_loop import can_choose_by_loop
 from paralesn.estimators.state_forecaster.windows import Windows, as_series, names_of, read_table
 from paralesn.layers.state import State
 from paralesn.persistence import register
@@ -253,6 +254,20 @@ class StateForecaster(TunableDefaults, LearntAttributes, BaseEstimator):
             state=State(layers, fitted.state.origin),
         )
         return reader.update(observed[h:], None if X is None else X[h:])
+
+    @property
+    def loop_score_(self) -> float | None:
+        """Mean logarithm of the error of closed loops into the held-out part, until they are lost.
+
+        Of the penalty chosen with `by_loop`; None where no loops were run.
+        """
+        check_is_fitted(self, "fitted_")
+        fitted, calibration = self.fitted_, self.fitted_.calibration
+        if not self.by_loop or calibration is None or not isinstance(fitted.readout, Ridge):
+            return None
+        if not can_choose_by_loop(fitted.windows, fitted.readout):
+            return None
+        return float(calibration.readout.scores_.min())
 
     @property
     def closed_loop_(self) -> ClosedLoop:

@@ -24,8 +24,8 @@ _COARSE = 3  # of the penalties, every so many are tried before the neighbours o
 
 
 def can_choose_by_loop(windows: Windows, readout: Ridge) -> bool:
-    """Whether there is a loop of single steps, and one penalty to choose among several."""
-    return windows.horizon == 1 and len(readout.alphas) > 1 and not readout.per_target
+    """Whether there is a loop of single steps, and one penalty for all targets."""
+    return windows.horizon == 1 and not readout.per_target
 
 
 def loop_scores(
