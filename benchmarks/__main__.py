@@ -17,7 +17,10 @@ from benchmarks.timing import Report
 from paralesn.files import replacing
 
 PACKAGES = ("paralesn", "numpy", "numba", "scikit-learn")
-RIVALS = ("reservoirpy", "torch", "jax", "statsforecast", "river")
+RIVALS = {  # modules and the packages they come with
+    "reservoirpy": "reservoirpy", "orc": "OpenReservoirComputing", "torch": "torch", "jax": "jax",
+    "statsforecast": "statsforecast", "river": "river",
+}  # fmt: skip
 WIDE = 160  # columns of a saved table
 
 
@@ -50,7 +53,8 @@ def save(report: Report, where: str, path: Path) -> None:
 def _where() -> str:
     """The day, the machine, how busy it is, and what computes."""
     busy = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
-    names = [*PACKAGES, *filter(find_spec, RIVALS)]  # a suite does without the others' rivals
+    # A suite does without the others' rivals.
+    names = [*PACKAGES, *(package for module, package in RIVALS.items() if find_spec(module))]
     return (
         f"{date.today()}: Python {platform.python_version()} on {platform.machine()}, "
         f"{numba.config.NUMBA_NUM_THREADS} cores{busy}; "

@@ -22,8 +22,8 @@ from benchmarks.chaos_trials import (
     SEEDS,
     SIZES,
     Records,
+    Trials,
     task,
-    trials,
 )
 from benchmarks.timing import Report
 from paralesn import datasets
@@ -61,12 +61,21 @@ def _results(contestant: Contestant) -> dict[tuple[str, int], list[dict[str, Any
     with Progress(transient=True) as progress:
         bar = progress.add_task(contestant.name, total=sum(per_job[units] for _, units in jobs))
         for system, units in jobs:
+            runs = Trials(contestant, task(system), units, records)
             done = []
-            for record in trials(contestant, system, units, records):
+            for record in runs.run(_candidates(runs), SEEDS):
                 done.append(record)
                 progress.update(bar, advance=1, description=f"{contestant.name}, {system}, {units}")
             results[system, units] = done
     return results
+
+
+def _candidates(runs: Trials) -> dict[int, dict[str, Any]]:
+    """Which configurations are tried: all with the fewest units, then the best of those."""
+    if runs.units == SIZES[0]:
+        return runs.drawn(range(CONFIGURATIONS))
+    best = runs.best(runs.task.name, SIZES[0], CONFIGURATIONS, FINALISTS)
+    return {record["number"]: record["hyper"] for record in best}
 
 
 def _judged(results: dict[tuple[str, int], list[dict[str, Any]]], key: tuple[str, int]) -> Any:
@@ -113,6 +122,8 @@ def _ranks(report: Report, results: dict[str, Any], medians: np.ndarray, units: 
         wanted = min(rivals) if rivals and name in OURS else None
         report.value(claim, float(ranks[name]), "", below=wanted, detail=detail)
     ours = [name for name in names if name in OURS]
+    if not ours:
+        return
     where = systems.index("mackey_glass")
     best = max(ours, key=lambda name: medians[where, names.index(name)])
     others = [medians[where, names.index(name)] for name in names if name not in OURS]

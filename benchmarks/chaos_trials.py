@@ -12,7 +12,7 @@ there is not run again, so an interrupted benchmark goes on where it was.
 import json
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -41,6 +41,8 @@ class Task:
     title: str
     series: np.ndarray
     lyapunov_steps: float
+    train: int = TRAIN
+    stretch: int = STRETCH
 
     @property
     def steps(self) -> int:
@@ -49,7 +51,7 @@ class Task:
 
     def places(self, first: int) -> np.ndarray:
         """Where forecasts start, evenly spaced in the stretch that begins at `first`."""
-        return np.linspace(first + SPIN_UP, first + STRETCH, PLACES).astype(int)
+        return np.linspace(first + SPIN_UP, first + self.stretch, PLACES).astype(int)
 
     def valid_times(self, loop: Loop, first: int) -> np.ndarray:
         """Valid prediction times (places,) in Lyapunov times."""
@@ -107,63 +109,58 @@ def _parsed(line: str) -> dict[str, Any] | None:
     return record
 
 
-def trials(
-    contestant: Contestant, system: str, units: int, records: Records
-) -> Iterator[dict[str, Any]]:
-    """Run whatever is missing of a contestant on a system; yield all trials in order."""
-    tried = []
-    for number in _numbers(contestant, system, units, records):
-        hyper = _drawn(contestant, system, number)
-        call = (contestant, system, units, records, "search", number, hyper, 0)
-        tried.append(_trial(*call, TRAIN))
-        yield tried[-1]
-    best = max(tried, key=lambda record: float(np.mean(record["valid"])))
-    for seed in range(SEEDS):
-        call = (contestant, system, units, records, "judged", seed, best["hyper"], seed)
-        yield _trial(*call, TRAIN + STRETCH)
+@dataclass(frozen=True)
+class Trials:
+    """Trials of a contestant on a task: a search, then its best configuration with other seeds."""
+
+    contestant: Contestant
+    task: Task
+    units: int
+    records: Records
+
+    def run(self, candidates: dict[int, dict[str, Any]], seeds: int) -> Iterator[dict[str, Any]]:
+        """Run whatever is missing, configurations by number first; yield all trials in order."""
+        tried = []
+        for number, hyper in candidates.items():
+            tried.append(self._trial("search", number, hyper, 0))
+            yield tried[-1]
+        best = max(tried, key=_score)
+        for seed in range(seeds):
+            yield self._trial("judged", seed, best["hyper"], seed)
+
+    def drawn(self, numbers: Iterable[int]) -> dict[int, dict[str, Any]]:
+        """Configurations of some numbers, the same whenever they are asked for."""
+        system = zlib.crc32(self.task.name.encode())
+        return {n: self.contestant.draw(np.random.default_rng([system, n])) for n in numbers}
+
+    def best(self, name: str, units: int, among: int, count: int) -> list[dict[str, Any]]:
+        """The best trials of a search that was run, on a task or with so many units."""
+        before = [self.records.get(name, units, "search", i) for i in range(among)]
+        return sorted(filter(None, before), key=_score, reverse=True)[:count]
+
+    def _trial(self, stage: str, number: int, hyper: dict[str, Any], seed: int) -> dict[str, Any]:
+        """A fit, and forecasts from the places of the stretch to choose or to judge on."""
+        this = self.task
+        known = self.records.get(this.name, self.units, stage, number)
+        if known is not None:
+            return known
+        start = time.perf_counter()
+        loop = self.contestant.fit(hyper, seed, self.units, this.series[: this.train])
+        fitted = time.perf_counter()
+        first = this.train + (this.stretch if stage == "judged" else 0)
+        valid = this.valid_times(loop, first)
+        record = {
+            "system": this.name, "units": self.units, "stage": stage, "number": number,
+            "hyper": hyper, "valid": valid.tolist(), "fit": fitted - start,
+            "forecast": time.perf_counter() - fitted,
+        }  # fmt: skip
+        if stage == "judged" and seed == 0:
+            record["climate"] = climate(loop, this)
+        return self.records.add(record)
 
 
-def _numbers(contestant: Contestant, system: str, units: int, records: Records) -> list[int]:
-    """Which configurations are tried: all with the fewest units, then the best of those."""
-    if units == SIZES[0]:
-        return list(range(CONFIGURATIONS))
-    before = [records.get(system, SIZES[0], "search", i) for i in range(CONFIGURATIONS)]
-    scores = [-1.0 if record is None else float(np.mean(record["valid"])) for record in before]
-    return [int(i) for i in np.argsort(scores)[::-1][:FINALISTS]]
-
-
-def _drawn(contestant: Contestant, system: str, number: int) -> dict[str, Any]:
-    """The configuration of a number, the same whenever it is asked for."""
-    return contestant.draw(np.random.default_rng([zlib.crc32(system.encode()), number]))
-
-
-def _trial(
-    contestant: Contestant,
-    system: str,
-    units: int,
-    records: Records,
-    stage: str,
-    number: int,
-    hyper: dict[str, Any],
-    seed: int,
-    first: int,
-) -> dict[str, Any]:
-    """A fit and forecasts from the places of the stretch that begins at `first`."""
-    known = records.get(system, units, stage, number)
-    if known is not None:
-        return known
-    this = task(system)
-    start = time.perf_counter()
-    loop = contestant.fit(hyper, seed, units, this.series[:TRAIN])
-    fitted = time.perf_counter()
-    valid = this.valid_times(loop, first)
-    record = {
-        "system": system, "units": units, "stage": stage, "number": number, "hyper": hyper,
-        "valid": valid.tolist(), "fit": fitted - start, "forecast": time.perf_counter() - fitted,
-    }  # fmt: skip
-    if stage == "judged" and seed == 0:
-        record["climate"] = climate(loop, this)
-    return records.add(record)
+def _score(record: dict[str, Any]) -> float:
+    return float(np.mean(record["valid"]))
 
 
 # -- climate ---------------------------------------------------------------------------------------
@@ -171,12 +168,12 @@ def _trial(
 
 def climate(loop: Loop, this: Task) -> dict[str, float]:
     """How a loop that runs on for a stretch differs from the system: spectrum, values, exponent."""
-    first = TRAIN + STRETCH
+    first = this.train + this.stretch
     known = this.series[None, first : first + SPIN_UP]
-    free = loop(known, STRETCH)[0]
+    free = loop(known, this.stretch)[0]
     if not np.isfinite(free).all():
         return {"spectrum": 1.0, "distribution": float("inf"), "exponent": float("nan")}
-    distance = climate_distance(free, this.series[first : first + STRETCH])
+    distance = climate_distance(free, this.series[first : first + this.stretch])
     exponent = _exponent(loop, free, this.lyapunov_steps)
     return {
         "spectrum": distance.spectrum, "distribution": distance.distribution,
