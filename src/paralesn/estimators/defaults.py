@@ -82,21 +82,52 @@ def forecasting_reservoir() -> ParalESN:
     """The reservoir of a forecaster that was given none."""
     return ParalESN(
         units=256,
-        rho=(0.6, 0.95),
+        layers=3,
+        rho=(0.0, 0.2),
         theta=(0.0, pi / 2),
-        tau=0.7,
-        input_scale=0.1,
-        bias_scale=0.1,
-        mix_scale=2.0,
+        input_scale=2.0,
+        bias_scale=1.0,
+        mix_scale=1.0,
+        mix_size=1,
+        inter={
+            "rho": (0.4, 0.8),
+            "theta": (0.0, pi / 4),
+            "phases": "even",
+            "input_scale": 1.0,
+            "bias_scale": 0.3,
+            "mix_scale": 0.3,
+            "mix_bias_scale": 0.3,
+            "mix_size": 3,
+        },
     )
 
 
 def loop_candidates(given: Any = None) -> tuple[tuple[Any, bool], ...]:
-    """Reservoirs that a closed loop is tried with, and whether differences are predicted."""
-    reservoirs = (forecasting_reservoir(),) if given is None else (given,)
-    return tuple(
-        (reservoir, difference) for reservoir in reservoirs for difference in (True, False)
+    """Reservoirs that a closed loop is tried with, and whether differences are predicted.
+
+    The default ones bend their input gently, more and strongly, with hardly any memory, for systems
+    whose next state follows from the present one; and bend it first and remember it then, for
+    delays and variables that were not measured.
+    """
+    if given is not None:
+        return (given, True), (given, False)
+    gently = ParalESN(
+        units=256,
+        rho=(0.0, 0.1),
+        input_scale=0.1,
+        bias_scale=0.3,
+        mix_scale=2.0,
+        mix_bias_scale=1.0,
     )
+    more = ParalESN(
+        units=256, rho=(0.0, 0.3), theta=(0.0, 0.3), input_scale=0.3, bias_scale=1.0, mix_scale=2.0,
+        mix_bias_scale=1.0, mix_size=1,
+    )  # fmt: skip
+    strongly = ParalESN(
+        units=256, rho=(0.0, 0.0), input_scale=1.0, bias_scale=0.1, mix_scale=1.0,
+        mix_bias_scale=1.0,
+    )  # fmt: skip
+    return (gently, False), (more, False), (strongly, True), (forecasting_reservoir(), False)
 
 
 def direct_reservoir() -> ParalESN:
@@ -106,7 +137,7 @@ def direct_reservoir() -> ParalESN:
 
 def forecasting_readout() -> Ridge:
     """The readout of a forecaster that was given none."""
-    return Ridge(alphas=(1e-8, 1e-6, 1e-4, 1e-2, 1, 100))
+    return Ridge(alphas=tuple(10.0**k for k in range(-12, 3)))
 
 
 def shared_readout() -> Ridge:
