@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from benchmarks.chaos_rivals import WASHOUT, Loop, Space, blank_lost, draw_from
-from paralesn import ESN, NVAR, LocalReservoirs, ParalESN, Ridge
+from paralesn import ESN, NVAR, LocalReservoirs, ParalESN, ReservoirForecaster, Ridge
 from paralesn.estimators.state_forecaster.forecaster import StateForecaster
+from paralesn.reservoirs.autonomous import ClosedLoop
 
 PENALTIES = tuple(10.0**k for k in range(-12, 1))
 
@@ -22,13 +23,17 @@ def fit_loop(reservoir: Any, train: np.ndarray, **options: Any) -> Loop:
     model = StateForecaster(
         reservoir, readout, washout=WASHOUT, standardize=False, by_loop=True, **options
     )
-    model.fit(train)
-    closed = model.closed_loop_
+    return spun_up(model.fit(train).closed_loop_)
+
+
+def spun_up(closed: ClosedLoop) -> Loop:
+    """The loop from several places, at which it was not in training."""
 
     def loop(known: np.ndarray, steps: int) -> np.ndarray:
-        _, state = closed.reservoir.run(known[:, :-1])
-        forecasts = replace(closed, state=state, newest=known[:, -1]).run(steps)
-        return blank_lost(forecasts.transpose(1, 0, 2))
+        scaled = (known - closed.mean) / closed.scale
+        _, state = closed.reservoir.run(scaled[:, :-1])
+        forecasts = replace(closed, state=state, newest=scaled[:, -1]).run(steps)
+        return blank_lost(forecasts.transpose(1, 0, 2) * closed.scale + closed.mean)
 
     return loop
 
@@ -97,6 +102,21 @@ def paralesn(hyper: dict[str, Any], seed: int, units: int) -> ParalESN:
 def _ranges(hyper: dict[str, Any]) -> dict[str, Any]:
     """A layer's hyperparameters with ranges in place of largest radius and phase."""
     return {**hyper, "rho": (0.0, hyper["rho"]), "theta": (0.0, hyper["theta"])}
+
+
+class OurDefault:
+    """The forecaster as it comes: nothing is searched, drawn or sized by the benchmark."""
+
+    name = "default"
+
+    def draw(self, rng: np.random.Generator) -> dict[str, Any]:
+        """There is only one configuration."""
+        return {}
+
+    def fit(self, hyper: dict[str, Any], seed: int, units: int, train: np.ndarray) -> Loop:
+        """Fit."""
+        closed = ReservoirForecaster(strategy="closed-loop").fit(train).closed_loop_
+        return spun_up(closed)
 
 
 class OurESN:

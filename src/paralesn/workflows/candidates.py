@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.base import clone
 
 from paralesn import checks
-from paralesn.estimators import defaults
 from paralesn.estimators.forecaster.estimator import Forecaster, SmootherBank
 from paralesn.estimators.forecaster.fitting import seasons_of_panel
 from paralesn.estimators.forecaster.parts import Material
@@ -223,6 +222,6 @@ def _reservoir(settings: Settings, seed: int) -> ParalESN:
     rho = (highest * settings["narrowness"], highest)
     chosen = {"units": settings["units"], "rho": rho, "theta": (0.0, settings["angle"])}
     if settings.get("mixing", True):
-        base = defaults.forecasting_reservoir()
-        return base.set_params(**chosen, input_scale=settings["input_scale"], seed=seed)
+        chosen |= {"input_scale": settings["input_scale"], "tau": 0.7, "bias_scale": 0.1}
+        return ParalESN(**chosen, mix_scale=2.0, seed=seed)
     return ParalESN(**chosen, mixing=False, phases="even", seed=seed)

@@ -15,9 +15,9 @@ from paralesn.readouts.ridge import Ridge
 from paralesn.readouts.ridge_path import RidgePath
 from paralesn.reservoirs.base import Reservoir
 
-_ORIGINS = 16
+_ORIGINS = 12
 _FIELDS = 4  # of a field of patches, each of which tells as much as many series do
-_MOST_STEPS = 500
+_MOST_STEPS = 400
 _LOST = 1.0  # the error, in standard deviations, from which on a forecast says nothing
 _SMALLEST = 1e-12  # errors below it are all the same
 _COARSE = 3  # of the penalties, every so many are tried before the neighbours of the best one
