@@ -359,7 +359,7 @@ class StateForecaster(TunableDefaults, LearntAttributes, BaseEstimator):
             expected = f"longer than the horizon ({self.horizon_}) time steps"
             raise ValueError(f"y must be {expected}, got {len(observed)}")
         predicted = self.predict(observed[:count], X).reshape(count, -1)
-        whole = replace(self.fitted_.windows, difference=False, shared=False)
+        whole = replace(self.fitted_.windows, difference=False, shared=False, patches=None)
         wanted = whole.wanted(observed[None], slice(count))
         skip = min(whole.washout, count - 1)
         return float(r2_score(wanted[skip:], predicted[skip:]))
