@@ -10,6 +10,7 @@ from paralesn import checks, series
 from paralesn.engines import local
 from paralesn.engines.base import Layer
 from paralesn.layers.patches import Patches
+from paralesn.layers.state import fingerprint
 from paralesn.persistence import register
 from paralesn.reservoirs.base import Plan, Reservoir
 from paralesn.reservoirs.paralesn import ParalESN
@@ -164,6 +165,11 @@ class LocalReservoirs(TunableDefaults, Reservoir):
         self.reservoir_ = clone(self.component("reservoir"))
         self.reservoir_.fit(np.zeros((1, self.patches_.width)))
         return self.reservoir_.layers_
+
+    def _settle(self) -> None:
+        """Derive what follows from the layers; where patches lie is part of the model."""
+        super()._settle()
+        self.fingerprint_ = fingerprint((*self.layers_, self.patches_))
 
     def count_parameters(self) -> int:
         """Number of parameters of the reservoir that all patches share."""
