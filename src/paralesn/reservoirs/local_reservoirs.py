@@ -142,16 +142,20 @@ class LocalReservoirs(TunableDefaults, Reservoir):
         return bool(self._of_reservoir("mixing"))
 
     def _of_reservoir(self, name: str) -> Any:
-        reservoir = self.reservoir_ if hasattr(self, "reservoir_") else self.component("reservoir")
-        return getattr(reservoir, name)
+        return getattr(self.reservoir_ if hasattr(self, "reservoir_") else self._given(), name)
+
+    def _given(self) -> Reservoir:
+        """The reservoir that was given, or the default one."""
+        reservoir = self.component("reservoir")
+        if not isinstance(reservoir, Reservoir) or reservoir.is_local:
+            raise checks.fail("reservoir", reservoir, "None or a reservoir that is not local")
+        return reservoir
 
     # -- drawing ---------------------------------------------------------------------------------
 
     def check_hyperparameters(self) -> None:
         """Raise an error that names the first hyperparameter with a wrong value."""
-        reservoir = self.component("reservoir")
-        if not isinstance(reservoir, Reservoir) or reservoir.is_local:
-            raise checks.fail("reservoir", reservoir, "None or a reservoir that is not local")
+        reservoir = self._given()
         if reservoir.adapts or getattr(reservoir, "vocabulary", None) is not None:
             expected = "a reservoir that does not adapt to its input and reads numbers"
             raise checks.fail("reservoir", reservoir, expected)
