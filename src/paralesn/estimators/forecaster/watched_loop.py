@@ -1,5 +1,6 @@
 """The closed loop of a forecaster: one reservoir reads all series together, and is watched."""
 
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -55,13 +56,19 @@ def _table(panel: Panel) -> np.ndarray:
     return table
 
 
+def _check_series(fitted: FittedLoop, panel: Panel) -> None:
+    """Raise for other series than those of `fit`, or another order of them."""
+    names, came = fitted.layout.names, panel.layout.names
+    if len(came) != len(names):
+        raise ValueError(f"y must hold {len(names)} series, got {len(came)}")
+    if fitted.layout.kind == panel.layout.kind == "wide" and came != names:
+        raise ValueError(f"y must have the columns {names} as in fit, got {came}")
+
+
 def update(fitted: FittedLoop, y: Any, X: Any, refit: bool) -> FittedLoop:
     """Continue from new observations."""
-    from copy import copy
-
     panel = read_panel(y, fitted.long_names, fitted.frequency, usual=fitted.ends.clock)
-    if len(panel.values) != len(fitted.layout.names):
-        raise ValueError(f"y must hold {len(fitted.layout.names)} series, got {len(panel.values)}")
+    _check_series(fitted, panel)
     check_follows(fitted, panel, list(range(len(panel.values))))
     new = _table(panel)
     loop = copy(fitted.loop).update(new, X, refit=refit)
@@ -83,8 +90,7 @@ def spun_up(fitted: FittedLoop, y: Any) -> FittedLoop:
     if fitted.loop.n_known_:
         raise ValueError("y must be None for a loop with inputs known in advance: use update")
     panel = read_panel(y, fitted.long_names, fitted.frequency, least=2)
-    if len(panel.values) != len(fitted.layout.names):
-        raise ValueError(f"y must hold {len(fitted.layout.names)} series, got {len(panel.values)}")
+    _check_series(fitted, panel)
     new = _table(panel)
     return replace(
         fitted, loop=fitted.loop.reading(new), ends=Ends.of(panel.grids), layout=panel.layout,
