@@ -56,6 +56,12 @@ def _table(panel: Panel) -> np.ndarray:
     return table
 
 
+def check_inputs(past: Any, static: Any = None) -> None:
+    """Raise for inputs that a closed loop does not read."""
+    if past is not None or static is not None:
+        raise ValueError("past and static need strategy='auto'")
+
+
 def _check_series(fitted: FittedLoop, panel: Panel) -> None:
     """Raise for other series than those of `fit`, or another order of them."""
     names, came = fitted.layout.names, panel.layout.names
