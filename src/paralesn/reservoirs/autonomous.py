@@ -34,7 +34,7 @@ class ClosedLoop:
         Of a batch of B series, before they read `newest`.
     newest : (B, D)
         What is read first; the field of all patches where there are several.
-    mean, scale : (D,)
+    mean, scale : (D,), or (B, D) where series have units of their own
         Values in the units of the data are ``mean + scale * x``.
     """
 
