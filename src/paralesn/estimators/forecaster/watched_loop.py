@@ -109,7 +109,10 @@ def forecast(fitted: FittedLoop, steps: Any, X: Any, interval: Any, quantiles: A
     loop = fitted.loop
     steps = loop.horizon_ if steps is None else checks.integer("steps", steps, 1)
     values = np.asarray(loop.forecast(steps, X)).reshape(steps, -1)
-    check_range(values, fitted.low, fitted.high)
+    low, high = fitted.low, fitted.high
+    if loop.fitted_.windows.patches is not None:  # one law everywhere, so one range
+        low, high = np.full_like(low, low.min()), np.full_like(high, high.max())
+    check_range(values, low, high)
     if (check_levels(interval) or check_quantiles(quantiles)) and not loop.has_intervals_:
         raise ValueError("interval needs a longer series with strategy='closed-loop'")
 
