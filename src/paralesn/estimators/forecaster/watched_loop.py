@@ -75,6 +75,10 @@ def update(fitted: FittedLoop, y: Any, X: Any, refit: bool) -> FittedLoop:
     """Continue from new observations."""
     panel = read_panel(y, fitted.long_names, fitted.frequency, usual=fitted.ends.clock)
     _check_series(fitted, panel)
+    names, came = fitted.layout.names, panel.layout.names
+    if fitted.layout.kind == panel.layout.kind == LONG and came != names:
+        raise ValueError(f"y must hold the series {names[0]!r} of fit, got {came[0]!r}: give it to "
+                         "forecast(y=...)")  # fmt: skip
     check_follows(fitted, panel, list(range(len(panel.values))))
     new = _table(panel)
     loop = copy(fitted.loop).update(new, X, refit=refit)
