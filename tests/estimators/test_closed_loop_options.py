@@ -478,6 +478,23 @@ def test_frames_go_on_after_their_own_index():
             model.update(following)
 
 
+def test_long_frames():
+    pd = pytest.importorskip("pandas")
+    y = lorenz63(400, seed=1)[:, 0]
+    days = pd.date_range("2020-01-01", periods=400, freq="D")
+    frame = pd.DataFrame({"unique_id": "a", "ds": days, "y": y})
+    model = pe.ReservoirForecaster(esn(), **LOOP).fit(frame[:300])
+    other = frame[300:350].assign(unique_id="b")
+    found = model.forecast(2, y=other)  # another start may have a name of its own
+    assert found["unique_id"].tolist() == ["b", "b"]
+    assert found["ds"].tolist() == days[350:352].tolist()
+    np.testing.assert_allclose(found["yhat"], model.forecast(2, y=y[300:350]).ravel(), rtol=1e-12)
+    with pytest.raises(ValueError, match="y must hold the series 'a' of fit, got 'b'"):
+        model.update(other)
+    model.update(frame[300:350])
+    assert model.forecast(1)["ds"].tolist() == [days[350]]
+
+
 def test_starts_that_cannot_be_read():
     y = lorenz63(300, seed=1)
     model = pe.ReservoirForecaster(esn(), **LOOP).fit(y)
