@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from paralesn import sources
 from paralesn.persistence import register
 from paralesn.series import RAGGED, Series
 from paralesn.sources import Source
@@ -27,12 +28,6 @@ class Scaling:
     def undo(self, scaled: np.ndarray) -> np.ndarray:
         """The rows that `apply` made `scaled` of."""
         return scaled * self.scale + self.mean
-
-    def in_common(self) -> "Scaling":
-        """The mean and standard deviation that all features together have, for each of them."""
-        mean = self.mean.mean()
-        scale = np.sqrt((self.scale**2 + (self.mean - mean) ** 2).mean())
-        return Scaling(np.full_like(self.mean, mean), np.full_like(self.scale, scale))
 
     def apply_to(self, series: Series) -> Series:
         """Series in units of standard deviations; refused where that is not finite."""
@@ -69,6 +64,15 @@ def measure(source: Source) -> Scaling:
     spread = np.sqrt(np.maximum(squares / count - mean**2, 0.0)) * unit
     scale = np.where((reach > 0) & (spread > 0), spread, 1.0)
     return Scaling(first + mean * unit, scale)
+
+
+def measure_in_common(rows: np.ndarray) -> Scaling:
+    """The mean and spread that all features of rows (n, features) have together, for each of them.
+
+    A feature without spread counts as what it is: only where all are one constant is there none.
+    """
+    together = measure(sources.source(rows.reshape(-1, 1)))
+    return Scaling(*(np.repeat(part, rows.shape[1]) for part in (together.mean, together.scale)))
 
 
 def _pieces(source: Source, check: bool = True) -> Iterator[np.ndarray]:

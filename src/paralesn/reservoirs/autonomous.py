@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from paralesn import checks
 from paralesn.layers.state import State
 from paralesn.reservoirs.base import Reservoir
 
@@ -33,7 +34,7 @@ class ClosedLoop:
         Of a batch of B series, before they read `newest`.
     newest : (B, D)
         What is read first; the field of all patches where there are several.
-    mean, scale : (D,)
+    mean, scale : (D,), or (B, D) where series have units of their own
         Values in the units of the data are ``mean + scale * x``.
     """
 
@@ -48,7 +49,7 @@ class ClosedLoop:
 
     def run(self, steps: int) -> np.ndarray:
         """Predictions (steps, B, D) of the steps after `newest`, as the reservoir reads them."""
-        inputs = np.zeros((steps, *self.newest.shape))
+        inputs = np.zeros((checks.integer("steps", steps, 1), *self.newest.shape))
         inputs[0] = self.newest
         call = (self.state, self.weights, self.intercept, self.difference)
         return self.reservoir.close_loop(inputs, *call)

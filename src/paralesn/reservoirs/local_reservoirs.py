@@ -10,6 +10,7 @@ from paralesn import checks, series
 from paralesn.engines import local
 from paralesn.engines.base import Layer
 from paralesn.layers.patches import Patches
+from paralesn.layers.state import fingerprint
 from paralesn.persistence import register
 from paralesn.reservoirs.base import Plan, Reservoir
 from paralesn.reservoirs.paralesn import ParalESN
@@ -141,16 +142,20 @@ class LocalReservoirs(TunableDefaults, Reservoir):
         return bool(self._of_reservoir("mixing"))
 
     def _of_reservoir(self, name: str) -> Any:
-        reservoir = self.reservoir_ if hasattr(self, "reservoir_") else self.component("reservoir")
-        return getattr(reservoir, name)
+        return getattr(self.reservoir_ if hasattr(self, "reservoir_") else self._given(), name)
+
+    def _given(self) -> Reservoir:
+        """The reservoir that was given, or the default one."""
+        reservoir = self.component("reservoir")
+        if not isinstance(reservoir, Reservoir) or reservoir.is_local:
+            raise checks.fail("reservoir", reservoir, "None or a reservoir that is not local")
+        return reservoir
 
     # -- drawing ---------------------------------------------------------------------------------
 
     def check_hyperparameters(self) -> None:
         """Raise an error that names the first hyperparameter with a wrong value."""
-        reservoir = self.component("reservoir")
-        if not isinstance(reservoir, Reservoir) or reservoir.is_local:
-            raise checks.fail("reservoir", reservoir, "None or a reservoir that is not local")
+        reservoir = self._given()
         if reservoir.adapts or getattr(reservoir, "vocabulary", None) is not None:
             expected = "a reservoir that does not adapt to its input and reads numbers"
             raise checks.fail("reservoir", reservoir, expected)
@@ -164,6 +169,11 @@ class LocalReservoirs(TunableDefaults, Reservoir):
         self.reservoir_ = clone(self.component("reservoir"))
         self.reservoir_.fit(np.zeros((1, self.patches_.width)))
         return self.reservoir_.layers_
+
+    def _settle(self) -> None:
+        """Derive what follows from the layers; where patches lie is part of the model."""
+        super()._settle()
+        self.fingerprint_ = fingerprint((*self.layers_, self.patches_))
 
     def count_parameters(self) -> int:
         """Number of parameters of the reservoir that all patches share."""

@@ -22,6 +22,7 @@ _OF_RESERVOIR = ("units", "mixing", "forgetting", "narrowness", "angle", "input_
 _OF_DIRECT = ("season", "calendar", "penalty")
 _LEAST_LOOP = 300  # steps that a closed loop is tried on
 _MOST_SEASONS = 4
+_DIRECT = {"strategy": "auto", "noise": 0.0, "spin_up": None}  # the latter are of closed loops
 
 
 class Choice(NamedTuple):
@@ -207,9 +208,9 @@ def make_candidate(model: Forecaster, settings: Settings, horizon: int, seed: in
     if settings.get("penalty", GIVEN) != GIVEN:
         candidate.set_params(readout=Ridge(alphas=(settings["penalty"],)))
     if member == POLES:
-        candidate.set_params(reservoir=None, strategy="auto")
+        candidate.set_params(reservoir=None, **_DIRECT)
     if member == RANDOM:
-        candidate.set_params(reservoir=_reservoir(settings, seed), strategy="auto")
+        candidate.set_params(reservoir=_reservoir(settings, seed), **_DIRECT)
     if member == LOOP:
         candidate.set_params(reservoir=_reservoir(settings, seed), strategy="closed-loop",
                              calendar=None, readout=None, horizon=None)  # fmt: skip

@@ -107,6 +107,7 @@ class Forecaster(Estimator, Generic[Given]):
         checks.flag("refit", refit)
         fitted = self.fitted_
         if isinstance(fitted, FittedLoop):
+            watched_loop.check_inputs(past)
             self.fitted_ = watched_loop.update(fitted, y, X, refit)
             return self
         after = following.advance(fitted, y, X, past)
@@ -227,6 +228,7 @@ class Forecaster(Estimator, Generic[Given]):
             steps, y = None, steps
         fitted = self.fitted_
         if isinstance(fitted, FittedLoop):
+            watched_loop.check_inputs(past, static)
             if y is not None:
                 fitted = watched_loop.spun_up(fitted, y)
             return watched_loop.forecast(fitted, steps, X, interval, quantiles)
@@ -260,6 +262,7 @@ class Forecaster(Estimator, Generic[Given]):
         """
         check_is_fitted(self, "fitted_")
         if isinstance(self.fitted_, FittedLoop):
+            watched_loop.check_inputs(past)
             return self.fitted_.loop.predict(y, X, follow=True)
         return following.from_every_step(self.fitted_, y, X, past)
 

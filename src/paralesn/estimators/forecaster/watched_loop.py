@@ -1,6 +1,7 @@
 """The closed loop of a forecaster: one reservoir reads all series together, and is watched."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any, cast
 
@@ -75,13 +76,29 @@ def _table(panel: Panel) -> np.ndarray:
     return table
 
 
+def check_inputs(past: Any, static: Any = None) -> None:
+    """Raise for inputs that a closed loop does not read."""
+    if past is not None or static is not None:
+        raise ValueError("past and static need strategy='auto'")
+
+
+def _check_series(fitted: FittedLoop, panel: Panel) -> None:
+    """Raise for other series than those of `fit`, or another order of them."""
+    names, came = fitted.layout.names, panel.layout.names
+    if len(came) != len(names):
+        raise ValueError(f"y must hold {len(names)} series, got {len(came)}")
+    if fitted.layout.kind == panel.layout.kind == "wide" and came != names:
+        raise ValueError(f"y must have the columns {names} as in fit, got {came}")
+
+
 def update(fitted: FittedLoop, y: Any, X: Any, refit: bool) -> FittedLoop:
     """Continue from new observations."""
-    from copy import copy
-
     panel = read_panel(y, fitted.long_names, fitted.frequency, usual=fitted.ends.clock)
-    if len(panel.values) != len(fitted.layout.names):
-        raise ValueError(f"y must hold {len(fitted.layout.names)} series, got {len(panel.values)}")
+    _check_series(fitted, panel)
+    names, came = fitted.layout.names, panel.layout.names
+    if fitted.layout.kind == panel.layout.kind == LONG and came != names:
+        raise ValueError(f"y must hold the series {names[0]!r} of fit, got {came[0]!r}: give it to "
+                         "forecast(y=...)")  # fmt: skip
     check_follows(fitted, panel, list(range(len(panel.values))))
     new = _table(panel)
     loop = copy(fitted.loop).update(new, X, refit=refit)
@@ -103,8 +120,7 @@ def spun_up(fitted: FittedLoop, y: Any) -> FittedLoop:
     if fitted.loop.n_known_:
         raise ValueError("y must be None for a loop with inputs known in advance: use update")
     panel = read_panel(y, fitted.long_names, fitted.frequency, least=2)
-    if len(panel.values) != len(fitted.layout.names):
-        raise ValueError(f"y must hold {len(fitted.layout.names)} series, got {len(panel.values)}")
+    _check_series(fitted, panel)
     new = _table(panel)
     return replace(
         fitted, loop=fitted.loop.reading(new), ends=Ends.of(panel.grids), layout=panel.layout,
@@ -117,7 +133,10 @@ def forecast(fitted: FittedLoop, steps: Any, X: Any, interval: Any, quantiles: A
     loop = fitted.loop
     steps = loop.horizon_ if steps is None else checks.integer("steps", steps, 1)
     values = np.asarray(loop.forecast(steps, X)).reshape(steps, -1)
-    check_range(values, fitted.low, fitted.high)
+    low, high = fitted.low, fitted.high
+    if loop.fitted_.windows.patches is not None:  # one law everywhere, so one range
+        low, high = np.full_like(low, low.min()), np.full_like(high, high.max())
+    check_range(values, low, high)
     if (check_levels(interval) or check_quantiles(quantiles)) and not loop.has_intervals_:
         raise ValueError("interval needs a longer series with strategy='closed-loop'")
 

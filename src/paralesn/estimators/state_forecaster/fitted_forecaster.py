@@ -68,6 +68,10 @@ class FittedStateForecaster:
         mean, scale = np.zeros(windows.targets), np.ones(windows.targets)
         if windows.scaling is not None:
             mean, scale = windows.scaling.mean, windows.scaling.scale
+        if windows.changes:  # values are changes, which have no level
+            mean = np.zeros_like(mean)
+        if windows.shared:
+            mean, scale = mean[:, None], scale[:, None]
         return ClosedLoop(
             self.reservoir, *linear(windows, self.readout),
             difference=windows.difference and not windows.changes, state=self.state, newest=newest,

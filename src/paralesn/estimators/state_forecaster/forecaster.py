@@ -183,7 +183,7 @@ class StateForecaster(TunableDefaults, LearntAttributes, BaseEstimator):
             noise=float(self.noise),
         )
         if reservoir.is_local:
-            windows = self._of_a_field(windows)
+            windows = self._of_a_field(windows, rows)
         rows = windows.scaled(rows)
         panel = windows.panel(rows)
         reservoir.fit(as_series(windows.inputs(panel) if reservoir.adapts else panel[:1, :1]))
@@ -196,13 +196,13 @@ class StateForecaster(TunableDefaults, LearntAttributes, BaseEstimator):
         )  # fmt: skip
         return self
 
-    def _of_a_field(self, windows: Windows) -> Windows:
+    def _of_a_field(self, windows: Windows, rows: np.ndarray) -> Windows:
         """Windows of a field, which one readout reads everywhere: all values in the same units."""
         if windows.shared:
             raise checks.fail("shared", True, "False with a reservoir of patches, which share one")
         if windows.known:
             raise ValueError("X must be None with a reservoir of patches, which read y only")
-        common = None if windows.scaling is None else windows.scaling.in_common()
+        common = None if windows.scaling is None else scaling.measure_in_common(rows)
         return replace(windows, scaling=common)
 
     def update(self, y: Any, X: Any = None, refit: bool = False) -> Self:
@@ -374,7 +374,7 @@ class StateForecaster(TunableDefaults, LearntAttributes, BaseEstimator):
             expected = f"longer than the horizon ({self.horizon_}) time steps"
             raise ValueError(f"y must be {expected}, got {len(observed)}")
         predicted = self.predict(observed[:count], X).reshape(count, -1)
-        whole = replace(self.fitted_.windows, difference=False, shared=False)
+        whole = replace(self.fitted_.windows, difference=False, shared=False, patches=None)
         wanted = whole.wanted(observed[None], slice(count))
         skip = min(whole.washout, count - 1)
         return float(r2_score(wanted[skip:], predicted[skip:]))

@@ -103,16 +103,20 @@ def learn_more(
 ) -> Learnt:  # fmt: skip
     """Run on from where the model stands and, with `refit`, learn from what is new."""
     readout, state = copy(before.readout) if refit else before.readout, before.state
-    noise = _Noise(windows, reservoir, panel, before.position, before.noisy)
+    noise = None
+    if refit:
+        noise = _Noise(windows, reservoir, panel, before.position, before.noisy)
     for block in run_blocks(windows, reservoir, inputs, state):
-        if refit:
+        if noise is not None:
             states, wanted = noise.lesson(panel, block)
             if len(wanted):
                 readout.learn_from(states, wanted)
         state = block.state
     if refit and windows.horizon == 1:  # of several steps, states are solved for as they come
         _solve(readout, [])
-    noisy = noise.state if refit or not windows.noise else state
+    noisy = state if windows.noise else None  # what was only read had no noise on it
+    if noise is not None:
+        noisy = noise.state
     return Learnt(readout, state, before.position + inputs.shape[1], before.calibration, noisy)
 
 

@@ -15,5 +15,6 @@ def gaussian_noise(first: int, steps: int, columns: int, seed: int = 0) -> np.nd
     counts = -(-columns // _WORDS)
     generator = np.random.Philox(key=seed, counter=first * counts)
     words = generator.random_raw(steps * counts * _WORDS).reshape(steps, counts * _WORDS)
-    uniform = ((words[:, :columns] >> np.uint64(11)) + 0.5) * 2.0**-53  # in (0, 1), 53 bits
+    # 52 bits: with 53 of them, adding a half would round the largest up to 1, whose noise is inf.
+    uniform = ((words[:, :columns] >> np.uint64(12)) + 0.5) * 2.0**-52  # in (0, 1)
     return np.asarray(ndtri(uniform))
