@@ -248,8 +248,10 @@ def test_rows_are_not_learnt_from_with_noise():
 def test_steps_of_the_spin_up_are_not_learnt_from(spin_up, skipped):
     y = chaos()
     model = pe.ReservoirForecaster(esn(), pe.Ridge([1e-3]), **LOOP, spin_up=spin_up).fit(y)
-    states, targets = esn().run(y[:-1])[0][skipped:], np.diff(y, axis=0)[skipped:]
-    same_solution(model.readout_, states, targets)
+    states, targets = esn().run(y[:-1])[0], y[1:]
+    if model.closed_loop_.difference:
+        targets = targets - y[:-1]
+    same_solution(model.readout_, states[skipped:], targets[skipped:])
 
 
 def test_spin_up_must_leave_something_to_learn_from():
@@ -292,7 +294,7 @@ def test_changes_are_read_without_noise():
 # -- the penalty, chosen by loops ----------------------------------------------------------------------
 
 
-def scores_by_hand(y, alphas, origins=16, reservoir=esn, washout=30, noise=0.0, outputs=3):
+def scores_by_hand(y, alphas, origins=12, reservoir=esn, washout=30, noise=0.0, outputs=3):
     """Mean logarithm of the error of loops into the last fifth, until they are lost."""
     n, held = len(y), len(y) // 5
     read = y + noise * gaussian_noise(0, n, y.shape[1])
@@ -306,7 +308,7 @@ def scores_by_hand(y, alphas, origins=16, reservoir=esn, washout=30, noise=0.0, 
         ridge = pe.Ridge([alpha]).fit(Z, targets)
         logs = []
         for o in starts:
-            lost, truth = False, y[o + 1 : o + 1 + 500]
+            lost, truth = False, y[o + 1 : o + 1 + 400]
             for forecast, value in zip(loop_by_hand(y[: o + 1], ridge.coef_, ridge.intercept_,
                                                     len(truth)), truth, strict=True):  # fmt: skip
                 error = np.sqrt((((forecast - value) / spread) ** 2).mean())
@@ -323,7 +325,7 @@ def test_the_penalty_is_that_of_the_best_loops(noise):
     expected = scores_by_hand(y, alphas, noise=noise)
     np.testing.assert_allclose(model.readout_.scores_[:, 0], expected, rtol=1e-3, atol=1e-3)
     best = np.sort(expected)[:2]
-    assert best[1] - best[0] > 0.02  # no matter of rounding
+    assert best[1] - best[0] > 0.01  # ten times what loops by hand may differ by
     assert model.readout_.alpha_ == alphas[expected.argmin()]
     # Of all rows, with that penalty.
     same = bare(pe.Ridge([model.readout_.alpha_]), noise=noise).fit(y)
@@ -373,7 +375,6 @@ def test_loops_of_a_field_choose_one_penalty_for_all_patches():
     [
         (pe.Ridge(per_target=True), {}),
         (pe.Ridge(), {"horizon": 2}),
-        (pe.Ridge([0.1]), {}),
         (pe.Ridge(), {"held_out": 0.0}),
     ],
 )

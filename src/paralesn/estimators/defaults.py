@@ -7,7 +7,9 @@ Regression of whole series: banks with and without levels, by the R2 of held-out
 training parts of 16 tasks.
 Forecasting: 140 random configurations of 256 units were ranked by the closed loop's valid
 prediction time on Lorenz-63 and Mackey-Glass and by direct forecasts of two transformer series; the
-one with the best mean rank was taken.
+one with the best mean rank was taken. In closed loop, 54 random configurations were run on up to 27
+chaotic systems; four of them, rounded, were taken that together come closest to the best of all on
+every system, when the loops into the last fifth of the training series choose among them.
 Regression: reservoirs were compared by the mean logarithm of 1 - R2 on 32 tasks (delays, products
 and powers of noise, NARMA, the memory tasks of the paper, chaotic series, one sensor from others,
 few rows, missing inputs, nothing but noise), all from seeds and training parts that are not
@@ -79,55 +81,48 @@ def regressing_readout() -> Ridge:
 
 
 def forecasting_reservoir() -> ParalESN:
-    """The reservoir of a forecaster that was given none."""
+    """The reservoir of a forecaster that was given none, where no closed loops can be tried."""
     return ParalESN(
         units=256,
-        layers=3,
-        rho=(0.0, 0.2),
+        rho=(0.6, 0.95),
         theta=(0.0, pi / 2),
-        input_scale=2.0,
-        bias_scale=1.0,
-        mix_scale=1.0,
-        mix_size=1,
-        inter={
-            "rho": (0.4, 0.8),
-            "theta": (0.0, pi / 4),
-            "phases": "even",
-            "input_scale": 1.0,
-            "bias_scale": 0.3,
-            "mix_scale": 0.3,
-            "mix_bias_scale": 0.3,
-            "mix_size": 3,
-        },
+        tau=0.7,
+        input_scale=0.1,
+        bias_scale=0.1,
+        mix_scale=2.0,
     )
 
 
 def loop_candidates(given: Any = None) -> tuple[tuple[Any, bool], ...]:
     """Reservoirs that a closed loop is tried with, and whether differences are predicted.
 
-    The default ones bend their input gently, more and strongly, with hardly any memory, for systems
-    whose next state follows from the present one; and bend it first and remember it then, for
-    delays and variables that were not measured.
+    After the general one come three with hardly any memory, which bend their input gently, more and
+    strongly: for systems whose next state follows from the present one. The last one bends its
+    input first and then remembers it: for delays, and for variables that were not measured.
     """
     if given is not None:
         return (given, True), (given, False)
     gently = ParalESN(
-        units=256,
-        rho=(0.0, 0.1),
-        input_scale=0.1,
-        bias_scale=0.3,
-        mix_scale=2.0,
+        units=256, rho=(0.0, 0.1), input_scale=0.1, bias_scale=0.3, mix_scale=2.0,
         mix_bias_scale=1.0,
-    )
+    )  # fmt: skip
     more = ParalESN(
         units=256, rho=(0.0, 0.3), theta=(0.0, 0.3), input_scale=0.3, bias_scale=1.0, mix_scale=2.0,
         mix_bias_scale=1.0, mix_size=1,
     )  # fmt: skip
     strongly = ParalESN(
-        units=256, rho=(0.0, 0.0), input_scale=1.0, bias_scale=0.1, mix_scale=1.0,
-        mix_bias_scale=1.0,
+        units=256, rho=(0.0, 0.0), bias_scale=0.1, mix_scale=1.0, mix_bias_scale=1.0
+    )
+    remembers = ParalESN(
+        units=256, layers=3, rho=(0.0, 0.2), theta=(0.0, pi / 2), input_scale=2.0, bias_scale=1.0,
+        mix_scale=1.0, mix_size=1,
+        inter={
+            "rho": (0.4, 0.8), "theta": (0.0, pi / 4), "phases": "even", "input_scale": 1.0,
+            "bias_scale": 0.3, "mix_scale": 0.3, "mix_bias_scale": 0.3, "mix_size": 3,
+        },
     )  # fmt: skip
-    return (gently, False), (more, False), (strongly, True), (forecasting_reservoir(), False)
+    general = (forecasting_reservoir(), True)
+    return general, (gently, False), (more, False), (strongly, True), (remembers, False)
 
 
 def direct_reservoir() -> ParalESN:
