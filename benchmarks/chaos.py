@@ -6,6 +6,7 @@ so that several processes can share the work.
 """
 
 import argparse
+from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
@@ -18,7 +19,6 @@ from benchmarks.chaos_ours import OurDefault, OurESN, OurNVAR, OurParalESN
 from benchmarks.chaos_rivals import Contestant, ReservoirpyESN
 from benchmarks.chaos_trials import (
     CONFIGURATIONS,
-    FINALISTS,
     SEEDS,
     SIZES,
     Records,
@@ -58,7 +58,7 @@ def run(names: list[str] | None = None) -> Report:
 def _results(contestant: Contestant) -> dict[tuple[str, int], list[dict[str, Any]]]:
     """All trials of a contestant, by system and number of units."""
     records, results = Records(contestant.name), {}
-    tried = {SIZES[0]: CONFIGURATIONS, SIZES[1]: FINALISTS}
+    tried = {SIZES[0]: CONFIGURATIONS, SIZES[1]: 0}
     if contestant.name == DEFAULT:
         tried = {SIZES[0]: 1}
     jobs = [(system, units) for units in tried for system in datasets.chaotic_systems()]
@@ -69,19 +69,19 @@ def _results(contestant: Contestant) -> dict[tuple[str, int], list[dict[str, Any
         for system, units in jobs:
             runs = Trials(contestant, task(system), units, records)
             done = []
-            for record in runs.run(_candidates(runs, tried[units]), SEEDS):
+            for record in _run(runs, tried[units]):
                 done.append(record)
                 progress.update(bar, advance=1, description=f"{contestant.name}, {system}, {units}")
             results[system, units] = done
     return results
 
 
-def _candidates(runs: Trials, count: int) -> dict[int, dict[str, Any]]:
-    """Which configurations are tried: all with the fewest units, then the best of those."""
-    if runs.units == SIZES[0]:
-        return runs.drawn(range(count))
-    best = runs.best(runs.task.name, SIZES[0], CONFIGURATIONS, count)
-    return {record["number"]: record["hyper"] for record in best}
+def _run(runs: Trials, count: int) -> Iterator[dict[str, Any]]:
+    """Search among `count` configurations, or take the one that was best with fewer units."""
+    if count:
+        return runs.run(runs.drawn(range(count)), SEEDS)
+    (best,) = runs.best(runs.task.name, SIZES[0], CONFIGURATIONS, 1)
+    return runs.judge(best["hyper"], SEEDS)
 
 
 def _judged(results: dict[tuple[str, int], list[dict[str, Any]]], key: tuple[str, int]) -> Any:
