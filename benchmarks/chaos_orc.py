@@ -95,7 +95,7 @@ class OrcParallelESN(OrcESN):
         "Wr_density": (0.02, 0.1),
         "quadratic": (False, True),
         "beta": (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4),
-        "noise": (0.0, 1e-3, 3e-3, 1e-2, 3e-2),
+        "noise": (0.0, 3e-4, 1e-3, 3e-3, 1e-2),
     }
 
     def __init__(self, features: int) -> None:

@@ -179,28 +179,47 @@ def _products(variables: int, order: int) -> int:
 class OurLocalReservoirs:
     """The same reservoir, a ParalESN or an ESN, on patches of a field, with one readout."""
 
+    spaces: ClassVar[dict[type, Space]] = {
+        ParalESN: {
+            "rho": (0.0, 0.1, 0.3, 0.6),  # the largest radius, the smallest being 0
+            "theta": (np.pi / 2, 2 * np.pi),
+            "input_scale": (0.03, 0.05, 0.1, 0.2),
+            "bias_scale": (0.3, 1.0),
+            "mix_scale": (0.5, 1.0, 2.0),
+            "mix_bias_scale": (0.0, 0.3),
+            "mix_size": (1, 3, 7),
+            "difference": (True, False),
+        },
+        ESN: {
+            "rho": (0.05, 0.1, 0.3, 0.6, 0.9),
+            "tau": (0.5, 0.7, 1.0),
+            "input_scale": (0.03, 0.05, 0.1, 0.2),
+            "bias_scale": (0.3, 1.0),
+            "density": (0.02, 0.1),
+            "difference": (True, False),
+        },
+    }
+    penalties = tuple(10.0**k for k in range(-8, 3))
+
     def __init__(self, features: int, kind: type = ParalESN) -> None:
         self.features, self.kind = features, kind
         self.name = f"LocalReservoirs({kind.__name__})"
 
     def draw(self, rng: np.random.Generator) -> dict[str, Any]:
         """Draw a random configuration, with patches that share out the field evenly."""
-        inner = OurParalESN() if self.kind is ParalESN else OurESN()
         sizes = [n for n in (4, 8, 16) if n < self.features and self.features % n == 0]
         size = draw_from({"size": sizes}, rng)["size"]
         reach = draw_from({"overlap": (size // 2, size, size + size // 2)}, rng)
-        noise = draw_from({"noise": (0.0, 1e-3, 3e-3, 1e-2)}, rng)
-        return {**inner.draw(rng), "size": size, **reach, **noise}
+        noise = draw_from({"noise": (0.0, 1e-4, 3e-4, 1e-3, 3e-3)}, rng)
+        return {**draw_from(self.spaces[self.kind], rng), "size": size, **reach, **noise}
 
     def fit(self, hyper: dict[str, Any], seed: int, units: int, train: np.ndarray) -> Loop:
         """Draw and fit, with `units` units on each patch."""
         hyper = dict(hyper)
-        size, overlap, noise = (hyper.pop(name) for name in ("size", "overlap", "noise"))
-        difference = hyper.pop("difference")
-        inner = paralesn(hyper, seed, units) if self.kind is ParalESN else None
-        if inner is None:
-            inner = ESN(units=units, seed=seed, **hyper)
-        local = LocalReservoirs(inner, size=size, overlap=overlap)
-        penalties = tuple(10.0**k for k in range(-8, 3))
-        options = {"difference": difference, "noise": noise, "penalties": penalties}
-        return fit_loop(local, train, **options, held_out=0.1)
+        patches = {name: hyper.pop(name) for name in ("size", "overlap")}
+        options = {name: hyper.pop(name) for name in ("noise", "difference")}
+        reservoir: Any = ESN(units=units, seed=seed, **hyper) if self.kind is ESN else None
+        if reservoir is None:
+            reservoir = paralesn(hyper, seed, units)
+        local = LocalReservoirs(reservoir, **patches)
+        return fit_loop(local, train, **options, penalties=self.penalties, held_out=0.1)

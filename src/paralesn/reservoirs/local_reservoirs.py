@@ -240,5 +240,8 @@ class LocalReservoirs(TunableDefaults, Reservoir):
 
 
 def default_reservoir() -> ParalESN:
-    """The reservoir of a patch that was given none."""
-    return ParalESN(units=512)
+    """The reservoir of a patch that was given none, found on the Kuramoto-Sivashinsky equation.
+
+    It has hardly any memory: the next field follows from the present one.
+    """
+    return ParalESN(units=512, rho=(0.0, 0.3), input_scale=0.07, bias_scale=1.0, mix_scale=1.0)
