@@ -4,7 +4,6 @@ The penalty of the readout is no part of their search: `fit` chooses it by close
 last fifth of the training series.
 """
 
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,10 +29,7 @@ def spun_up(closed: ClosedLoop) -> Loop:
     """The loop from several places, at which it was not in training."""
 
     def loop(known: np.ndarray, steps: int) -> np.ndarray:
-        scaled = (known - closed.mean) / closed.scale
-        _, state = closed.reservoir.run(scaled[:, :-1])
-        forecasts = replace(closed, state=state, newest=scaled[:, -1]).run(steps)
-        return blank_lost(forecasts.transpose(1, 0, 2) * closed.scale + closed.mean)
+        return blank_lost(closed.started(known).forecast(steps))
 
     return loop
 

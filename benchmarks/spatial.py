@@ -21,7 +21,7 @@ from benchmarks.chaos_trials import SERIES_SEED, Records, Task, Trials
 from benchmarks.timing import Report
 from paralesn import ESN, datasets
 
-UNITS, CONFIGURATIONS, FINALISTS, SEEDS = 512, 20, 2, 3
+UNITS, CONFIGURATIONS, FINALISTS, SEEDS = 512, 12, 2, 3
 RINGS = {  # length, points, largest exponent
     "kuramoto_sivashinsky_22": (22.0, 64, 0.048),
     "kuramoto_sivashinsky_200": (200.0, 512, 0.095),

@@ -15,8 +15,6 @@ from, the penalty of the readout, and how long the reservoir reads before it goe
 # of its own, and from six starts. *Valid* is the median of the valid prediction times, in Lyapunov
 # times, and *bounded* the share of loops that stay within ten standard deviations for 3 000 steps.
 
-from dataclasses import replace
-
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -45,13 +43,10 @@ def valid_and_bounded(models, error, steps_read=read):
     valid, bounded = [], []
     observed = measured(truths[:, :read], error, 99)[:, -steps_read:]
     for loop in (model.closed_loop_ for model in models):
-        known = (observed - loop.mean) / loop.scale
-        _, state = loop.reservoir.run(known[:, :-1])
-        scaled = replace(loop, state=state, newest=known[:, -1]).run(long).swapaxes(0, 1)
-        predicted = loop.mean + loop.scale * scaled[:, :ahead]
+        predicted = loop.started(observed).forecast(long)
         call = {"scale": spread, "lyapunov_time": system.lyapunov_steps}
-        valid.append(theory.valid_prediction_time(predicted, truths[:, read:], **call))
-        bounded.append(np.abs(scaled).max(axis=(1, 2)) < 10)
+        valid.append(theory.valid_prediction_time(predicted[:, :ahead], truths[:, read:], **call))
+        bounded.append((np.abs(predicted - loop.mean) < 10 * loop.scale).all(axis=(1, 2)))
     return np.median(valid), np.mean(bounded)
 
 

@@ -18,7 +18,7 @@ DOCS = ROOT / "docs"
 PAGES = sorted(
     path
     for path in DOCS.rglob("*.md")
-    if not {"_build", "_generated", "gallery", "generated"} & set(path.parts)
+    if not {"_build", "_generated", "gallery", "generated"} & set(path.relative_to(DOCS).parts)
 )
 TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *PAGES]
 FENCE = re.compile(r"^```(pycon|sh|python|console)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

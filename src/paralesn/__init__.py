@@ -5,6 +5,7 @@
 # read __init__.pyi, so that a new name is a line here and a line there.
 _HOMES = {
     "Backtest": "workflows.backtest_result",
+    "ClosedLoop": "reservoirs.autonomous",
     "ContinuousESN": "reservoirs.continuous",
     "DelayLayer": "layers.delays",
     "DiagonalLayer": "layers.diagonal",

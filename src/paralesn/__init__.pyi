@@ -23,6 +23,7 @@ from paralesn.persistence.registry import register as register
 from paralesn.readouts.dual_ridge import DualRidge as DualRidge
 from paralesn.readouts.mlp import MLP as MLP
 from paralesn.readouts.ridge import Ridge as Ridge
+from paralesn.reservoirs.autonomous import ClosedLoop as ClosedLoop
 from paralesn.reservoirs.continuous import ContinuousESN as ContinuousESN
 from paralesn.reservoirs.es2n import ES2N as ES2N
 from paralesn.reservoirs.esn import ESN as ESN

@@ -455,3 +455,48 @@ def test_backtests_and_searches_take_fields():
     result = pe.tune(model, y, space=space, budget=5, horizon=4, origins=2)
     assert all(np.isfinite(trial.error) for trial in result.trials), result.trials
     assert result.model.forecast(2).shape == (2, FEATURES)
+
+
+# -- other starts, and rings of another size ---------------------------------------------------------
+
+
+def test_a_loop_starts_from_several_stretches_at_once():
+    series = pe.datasets.lorenz63(1500, seed=3)
+    reservoir = pe.ParalESN(units=40, bias_scale=0.5, mix_scale=1.0)
+    model = pe.ReservoirForecaster(reservoir, strategy="closed-loop").fit(series[:1000])
+    starts = np.stack([series[first : first + 60] for first in (1000, 1200, 1400)])
+    loops = model.closed_loop_.started(starts).forecast(15)
+    for loop, stretch in zip(loops, starts, strict=True):
+        np.testing.assert_allclose(loop, model.forecast(15, y=stretch), rtol=0, atol=1e-9)
+        alone = model.closed_loop_.started(stretch).forecast(15)
+        np.testing.assert_allclose(loop, alone[0], rtol=0, atol=1e-9)
+
+
+def test_the_same_weights_forecast_a_ring_of_another_size():
+    """A field that repeats itself around a larger ring goes on as it does on the small one."""
+    t, place = np.arange(400)[:, None], 2 * np.pi * np.arange(12) / 12
+    field = np.sin(place - 0.05 * t) + 0.5 * np.sin(3 * place + 0.11 * t)
+    local = pe.LocalReservoirs(pe.ParalESN(units=50), size=3, overlap=2)
+    model = pe.ReservoirForecaster(local, strategy="closed-loop").fit(field)
+    twice = np.tile(field[-100:], 2)
+    small = model.closed_loop_.started(field[-100:]).forecast(30)[0]
+    large = model.closed_loop_.started(twice).forecast(30)[0]
+    np.testing.assert_allclose(large, np.tile(small, 2), rtol=0, atol=1e-10)
+    assert model.closed_loop_.reservoir.n_features_in_ == 12  # the model is as it was
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.zeros((5, 13)), "must be a multiple of size"),
+        (np.zeros(12), r"y must be of shape \(time, D\)"),
+        (np.zeros((1, 12)), "at least two steps"),
+        (np.full((9, 12), np.nan), "NaN"),
+    ],
+)
+def test_a_wrong_start_is_named(y, message):
+    local = pe.LocalReservoirs(pe.ParalESN(units=9), size=3, overlap=1)
+    field = np.random.default_rng(0).normal(size=(60, 12))
+    loop = pe.ReservoirForecaster(local, strategy="closed-loop").fit(field).closed_loop_
+    with pytest.raises(ValueError, match=message):
+        loop.started(y)

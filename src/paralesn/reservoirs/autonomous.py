@@ -1,12 +1,14 @@
 """The closed loop as a dynamical system of its own."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from paralesn import checks
+from paralesn import checks, series
 from paralesn.layers.state import State
 from paralesn.reservoirs.base import Reservoir
+from paralesn.reservoirs.local_reservoirs import LocalReservoirs
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +38,17 @@ class ClosedLoop:
         What is read first; the field of all patches where there are several.
     mean, scale : (D,), or (B, D) where series have units of their own
         Values in the units of the data are ``mean + scale * x``.
+
+    Examples
+    --------
+    >>> import numpy as np, paralesn as pe
+    >>> series = pe.datasets.lorenz63(3000)
+    >>> model = pe.ReservoirForecaster(strategy="closed-loop").fit(series[:2000])
+    >>> starts = np.stack([series[first : first + 100] for first in (2000, 2300, 2600)])
+    >>> loops = model.closed_loop_.started(starts).forecast(50)  # from three places at once
+    >>> truth = np.stack([series[first + 100 : first + 150] for first in (2000, 2300, 2600)])
+    >>> bool(np.abs(loops - truth).max() < 0.01 * series.std())
+    True
     """
 
     reservoir: Reservoir
@@ -53,3 +66,40 @@ class ClosedLoop:
         inputs[0] = self.newest
         call = (self.state, self.weights, self.intercept, self.difference)
         return self.reservoir.close_loop(inputs, *call)
+
+    def started(self, y: Any) -> "ClosedLoop":
+        """The same system after reading other stretches, from a zero state on: its spin-up.
+
+        Parameters
+        ----------
+        y : array-like (time, D) or (batch, time, D)
+            In the units of the data, at least two steps. Where the reservoir reads patches of a
+            field, the field may have another size: any multiple of the size of a patch.
+
+        Returns
+        -------
+        ClosedLoop
+            Of as many series as y holds.
+        """
+        values = series.numeric(y, "y")
+        if values.ndim not in (2, 3) or values.shape[-2] < 2:
+            expected = "of shape (time, D) or (batch, time, D) with at least two steps"
+            raise ValueError(f"y must be {expected}, got {values.shape}")
+        if self.mean.ndim != 1:
+            raise ValueError("y must not be given where series have units of their own")
+        reservoir, mean, scale, width = self.reservoir, self.mean, self.scale, values.shape[-1]
+        if width != mean.size:
+            if not isinstance(reservoir, LocalReservoirs):
+                raise ValueError(f"y must have {mean.size} columns, got {width}")
+            reservoir = reservoir.on_field(width)
+            mean, scale = np.full(width, mean[0]), np.full(width, scale[0])  # common to all
+        batch = (values.reshape(-1, *values.shape[-2:]) - mean) / scale
+        _, state = reservoir.run(batch[:, :-1])
+        return replace(
+            self, reservoir=reservoir, state=state, newest=batch[:, -1], mean=mean, scale=scale
+        )
+
+    def forecast(self, steps: int) -> np.ndarray:
+        """Predictions (B, steps, D) in the units of the data; none is looked at, as in `run`."""
+        values = self.run(steps) * self.scale + self.mean
+        return np.ascontiguousarray(values.swapaxes(0, 1))

@@ -1,10 +1,12 @@
 """Reservoirs on the patches of a field, for systems that extend in space."""
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from paralesn import checks, series
 from paralesn.engines import local
@@ -174,6 +176,16 @@ class LocalReservoirs(TunableDefaults, Reservoir):
         """Derive what follows from the layers; where patches lie is part of the model."""
         super()._settle()
         self.fingerprint_ = fingerprint((*self.layers_, self.patches_))
+
+    def on_field(self, n_features: int) -> "LocalReservoirs":
+        """Copies of the same drawn reservoir on a field of another size."""
+        check_is_fitted(self, "reservoir_")
+        other = copy(self)
+        other.__dict__.pop("feature_names_in_", None)
+        other.patches_ = Patches(n_features, self.size, self.overlap)
+        other.n_features_in_ = n_features
+        other._settle()
+        return other
 
     def count_parameters(self) -> int:
         """Number of parameters of the reservoir that all patches share."""

@@ -29,6 +29,7 @@ from paralesn.persistence import register
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.autonomous import ClosedLoop
 from paralesn.reservoirs.base import Reservoir
+from paralesn.runtime.blas import single_threaded_blas
 from paralesn.tunable import TunableDefaults
 
 
@@ -188,7 +189,9 @@ class StateForecaster(TunableDefaults, LearntAttributes, BaseEstimator):
         panel = windows.panel(rows)
         reservoir.fit(as_series(windows.inputs(panel) if reservoir.adapts else panel[:1, :1]))
         windows = replace(windows, patches=reservoir.patches_)
-        learnt = learn(windows, reservoir, readout, panel, self.held_out, bool(self.by_loop))
+        with single_threaded_blas():  # the same bits for any number of its threads
+            call = (panel, self.held_out, bool(self.by_loop))
+            learnt = learn(windows, reservoir, readout, *call)
         pending = rows[-windows.horizon - 1 :, : windows.targets].copy()
         self.fitted_ = FittedStateForecaster(
             windows, reservoir, learnt.readout, learnt.state, learnt.position, learnt.calibration,
@@ -226,7 +229,8 @@ class StateForecaster(TunableDefaults, LearntAttributes, BaseEstimator):
         rows = np.vstack([np.hstack([fitted.pending[1:], known]), new])
         panel = windows.panel(rows)
         inputs = windows.inputs(panel, windows.series(fitted.pending[:1]))
-        learnt = learn_more(windows, self.reservoir_, fitted.learnt, panel, inputs, refit)
+        with single_threaded_blas():
+            learnt = learn_more(windows, self.reservoir_, fitted.learnt, panel, inputs, refit)
         observed = np.vstack([fitted.pending[:1], rows[:, : windows.targets]])
         pending = observed[-windows.horizon - 1 :].copy()
         self.fitted_ = replace(fitted, **learnt._asdict(), pending=pending)
