@@ -2,13 +2,16 @@
 
 `benchmarks.chaos_trials` says what a trial is. The benchmark takes an hour or two and goes on where
 it was interrupted; ``python -m benchmarks.chaos ParalESN ESN`` runs the trials of some contestants,
-so that several processes can share the work.
+so that several processes can share the work. The figure goes to ``chaos.png`` in the folder that
+PARALESN_FIGURES names, or in the current one.
 """
 
 import argparse
+import os
 from collections.abc import Iterator
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +23,7 @@ from benchmarks.chaos_ours import OurDefault, OurESN, OurNVAR, OurParalESN
 from benchmarks.chaos_rivals import Contestant, ReservoirpyESN
 from benchmarks.chaos_trials import (
     CONFIGURATIONS,
+    LYAPUNOV_TIMES,
     SEEDS,
     SIZES,
     SPIN_UP,
@@ -31,6 +35,7 @@ from benchmarks.chaos_trials import (
 )
 from benchmarks.timing import Report, medians
 from paralesn import datasets
+from paralesn.files import save_figure
 
 OURS = ("ParalESN", "ESN", "NVAR")
 DEFAULT = OurDefault.name  # shown, but not ranked: it has 256 units and no search
@@ -52,6 +57,8 @@ def run(names: list[str] | None = None) -> Report:
         "Closed loops on chaotic systems: median valid prediction time in Lyapunov times, over "
         f"{SEEDS} seeds and 8 places"
     )
+    if names is None:
+        _figure(results)
     for units in SIZES:
         there = {name: trial for name, trial in results.items() if name != DEFAULT}
         found = _system_rows(report, results, units)
@@ -138,6 +145,36 @@ def _ranks(report: Report, results: dict[str, Any], valid: np.ndarray, units: in
         f"Mackey-Glass, {units} units, the best of ours", valid[where, names.index(best)], best,
         max(others) if others else None,
     )  # fmt: skip
+
+
+def _figure(results: dict[str, Any]) -> None:
+    """Median valid times of every contestant on every system, those of the fewest units."""
+    import matplotlib.pyplot as plt
+
+    systems = sorted(
+        datasets.chaotic_systems(),
+        key=lambda system: np.median(
+            [r["valid"] for r in _judged(results["ParalESN"], (system, SIZES[0]))]
+        ),
+    )
+    figure, axis = plt.subplots(figsize=(9, 7.5), layout="constrained")
+    markers = dict(zip(results, "osD^vx", strict=False))
+    for name, trial in results.items():
+        valid = [
+            np.median([r["valid"] for r in _judged(trial, (system, SIZES[0]))])
+            for system in systems
+        ]
+        size = 60 if name in OURS else 35
+        axis.scatter(
+            valid, range(len(systems)), s=size, marker=markers[name], label=name, alpha=0.8
+        )
+    axis.set_yticks(range(len(systems)), [task(system).title for system in systems])
+    axis.set_xlabel(f"median valid prediction time (Lyapunov times, at most {LYAPUNOV_TIMES:g})")
+    axis.grid(alpha=0.3)
+    axis.legend(loc="lower right")
+    axis.set_title(f"Closed loops of {SIZES[0]} units")
+    save_figure(figure, Path(os.environ.get("PARALESN_FIGURES", ".")) / "chaos.png")
+    plt.close(figure)
 
 
 def _times(
