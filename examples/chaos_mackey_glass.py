@@ -9,9 +9,10 @@ reservoir does.
 """
 
 # %%
-# The series is tanh(f - 1) of the solution f, as usual in the field. The reservoir has two layers,
-# with settings chosen on other series and other draws. The series is smooth and without noise, so
-# penalties may be very small; `fit` takes the one with the best closed loops into its last fifth.
+# The series is tanh(f - 1) of the solution f, as usual in the field. Of the reservoirs that the
+# default tries, `fit` takes the one that goes on best by itself into the last fifth of the series:
+# here the one of three layers, whose first bends the values and whose others remember them, as the
+# equation bends a value of 17 steps ago.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,10 +23,8 @@ from paralesn import datasets, theory
 delay, train, ahead, spin_up = 17, 6000, 2400, 1000
 system = datasets.chaotic_system("mackey_glass")
 series = system.generate(train + ahead, seed=0)[:, 0]
-reservoir = pe.ParalESN(units=256, layers=2, rho=(0.3, 0.9), theta=(0, np.pi / 2), tau=0.3,
-                        input_scale=0.3, bias_scale=0.1, mix_scale=2)  # fmt: skip
-readout = pe.Ridge(10.0 ** np.arange(-12, 1))
-model = pe.ReservoirForecaster(reservoir, readout, strategy="closed-loop").fit(series[:train])
+model = pe.ReservoirForecaster(strategy="closed-loop").fit(series[:train])
+print(f"layers of the reservoir: {model.reservoir_.layers}")
 forecast = model.forecast(ahead)
 
 # %%
