@@ -23,6 +23,7 @@ from benchmarks.chaos_ours import OurDefault, OurESN, OurNVAR, OurParalESN
 from benchmarks.chaos_rivals import Contestant, ReservoirpyESN
 from benchmarks.chaos_trials import (
     CONFIGURATIONS,
+    FINALISTS,
     LYAPUNOV_TIMES,
     SEEDS,
     SIZES,
@@ -70,7 +71,7 @@ def run(names: list[str] | None = None) -> Report:
 def _results(contestant: Contestant) -> dict[tuple[str, int], list[dict[str, Any]]]:
     """All trials of a contestant, by system and number of units."""
     records, results = Records(contestant.name), {}
-    tried = {SIZES[0]: CONFIGURATIONS, SIZES[1]: 0}
+    tried = {SIZES[0]: CONFIGURATIONS, SIZES[1]: 0 if contestant.name in OURS else FINALISTS}
     if contestant.name == DEFAULT:
         tried = {SIZES[0]: 1}
     jobs = [(system, units) for units in tried for system in datasets.chaotic_systems()]
@@ -89,11 +90,13 @@ def _results(contestant: Contestant) -> dict[tuple[str, int], list[dict[str, Any
 
 
 def _run(runs: Trials, count: int) -> Iterator[dict[str, Any]]:
-    """Search among `count` configurations, or take the one that was best with fewer units."""
-    if count:
+    """Search among `count` configurations, those that were best with fewer units; 0: take the best."""
+    if runs.units == SIZES[0]:
         return runs.run(runs.drawn(range(count)), SEEDS)
-    (best,) = runs.best(runs.task.name, SIZES[0], CONFIGURATIONS, 1)
-    return runs.judge(best["hyper"], SEEDS)
+    best = runs.best(runs.task.name, SIZES[0], CONFIGURATIONS, max(1, count))
+    if not count:
+        return runs.judge(best[0]["hyper"], SEEDS)
+    return runs.run({record["number"]: record["hyper"] for record in best}, SEEDS)
 
 
 def _judged(results: dict[tuple[str, int], list[dict[str, Any]]], key: tuple[str, int]) -> Any:
