@@ -90,7 +90,7 @@ def _results(contestant: Contestant) -> dict[tuple[str, int], list[dict[str, Any
 
 
 def _run(runs: Trials, count: int) -> Iterator[dict[str, Any]]:
-    """Search among `count` configurations: drawn, or the best with fewer units; 0: take the best."""
+    """Search among `count` configurations: drawn, or the best with fewer units; 0: the best."""
     if runs.units == SIZES[0]:
         return runs.run(runs.drawn(range(count)), SEEDS)
     best = runs.best(runs.task.name, SIZES[0], CONFIGURATIONS, max(1, count))
