@@ -64,7 +64,7 @@ print("the truth:  ", theory.climate_distance(other, truth))
 
 figure = plt.figure(figsize=(11, 4.2), layout="constrained")
 left = figure.add_subplot(1, 2, 1)
-shown = round(12 * lyapunov_time)
+shown = round(24 * lyapunov_time)
 t = np.arange(1, shown + 1) / lyapunov_time
 left.plot(t, series[train : train + shown, 0], color="0.6", linewidth=3, label="Lorenz")
 left.plot(t, forecast[:shown, 0], color="tab:blue", linewidth=1.2, label="closed loop")
