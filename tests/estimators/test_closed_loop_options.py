@@ -580,7 +580,7 @@ def test_where_there_is_no_loop():
         (pe.ReservoirForecaster(esn(), **LOOP).fit(y, y[:, :2]), "got horizon=1, Ridge and 2"),
         (pe.ReservoirForecaster(esn(), LinearRegression(), **LOOP).fit(y), "LinearRegression"),
     ):
-        with pytest.raises(ValueError, match=re.escape(message)):
+        with pytest.raises(AttributeError, match=re.escape(message)):
             _ = model.closed_loop_
     with pytest.raises(Exception, match="not fitted"):
         _ = bare().closed_loop_

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 import paralesn as pe
 from paralesn.layers.patches import Patches
+from paralesn.reservoirs.local_reservoirs import default_reservoir
 
 FEATURES, SIZE, OVERLAP = 8, 2, 1
 MIXED = {"bias_scale": 0.2, "mix_scale": 0.7, "mix_bias_scale": 0.3, "seed": 3}
@@ -275,7 +276,8 @@ def test_parameters_of_the_reservoir_are_its_own(rng):
     again = res.fit(x).transform(x)
     assert again.shape == (5, 28)
     assert again.dtype == np.float32
-    expected = pe.ParalESN(units=7, dtype="float32").run(read_by(1, x, 2, 3))[0]
+    alone = default_reservoir().set_params(units=7, dtype="float32")
+    expected = alone.run(read_by(1, x, 2, 3))[0]
     np.testing.assert_allclose(again[:, 7:14], expected, atol=1e-6)
     assert pe.LocalReservoirs().component("reservoir").units == 512
     given = pe.ParalESN(units=4)

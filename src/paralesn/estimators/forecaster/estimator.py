@@ -55,9 +55,11 @@ class ReservoirForecaster(TunableDefaults, Forecaster[Given]):
         data support or, without an index, those found in the data.
     strategy : "auto" or "closed-loop"
         The closed loop is for systems that follow their own law, such as Lorenz': one reservoir
-        reads all columns of y together, and predictions are fed back as observations. The penalty
-        of a `Ridge` is chosen by closed loops into the last fifth of y. A forecast that leaves the
-        range of what was seen by three times that range is an error.
+        reads all columns of y together, and predictions are fed back as observations. From 200
+        steps on, and without X, closed loops into the last fifth of y choose the penalty of a
+        `Ridge`, whether changes or values are predicted and, where none is given, one of five
+        reservoirs. A forecast that leaves the range of what was seen by three times that range is
+        an error.
     calendar : str or sequence of str, optional
         Inputs from the time index: "hour", "weekday", "month", "quarter", "day", "week", "weekend",
         or "auto".
@@ -104,7 +106,7 @@ class ReservoirForecaster(TunableDefaults, Forecaster[Given]):
             else defaults.direct_reservoir()
         ),
         "readout": lambda model: (
-            defaults.forecasting_readout() if model.strategy == _LOOP else defaults.shared_readout()
+            defaults.loop_readout() if model.strategy == _LOOP else defaults.shared_readout()
         ),
     }
 

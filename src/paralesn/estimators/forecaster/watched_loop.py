@@ -15,6 +15,7 @@ from paralesn.estimators.forecaster.output import assemble, check_levels, check_
 from paralesn.estimators.forecaster.panel import LIST, LONG, LongNames, Panel, read_panel
 from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 
+_LEAST = 200  # steps from which on closed loops choose
 RANGES = 3.0  # a forecast may leave the range of what was seen by so many times that range
 
 
@@ -28,8 +29,13 @@ def fit(
     if len(y) <= washout + horizon:
         least = f"spin_up + horizon ({washout} + {horizon})"
         raise ValueError(f"y must be longer than {least} time steps, got {len(y)}")
-    options = {"horizon": horizon, "washout": washout, "noise": noise, "by_loop": True}
-    loop = _best_of(defaults.loop_candidates(reservoir), readout, options, y, X)
+    # Few steps hold too short loops to choose by, and inputs of a new kind make some run away.
+    by_loop = len(y) >= _LEAST and X is None
+    candidates = defaults.loop_candidates(reservoir)
+    if by_loop and readout is None:
+        readout = defaults.loop_readout()
+    options = {"horizon": horizon, "washout": washout, "noise": noise, "by_loop": by_loop}
+    loop = _best_of(candidates if by_loop else candidates[:1], readout, options, y, X)
     notes = [*panel.notes]
     if not loop.has_intervals_:
         notes.append("the series is too short for intervals")

@@ -58,7 +58,7 @@ class FittedStateForecaster:
         """The model as a dynamical system of its own."""
         windows = self.windows
         if windows.horizon != 1 or windows.known or not isinstance(self.readout, Ridge):
-            raise ValueError(
+            raise AttributeError(
                 "closed_loop_ needs horizon=1, a Ridge readout and no inputs known in advance, got "
                 f"horizon={windows.horizon}, {type(self.readout).__name__} and {windows.known} "
                 "inputs"
