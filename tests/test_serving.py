@@ -102,7 +102,7 @@ def offline(trained, rows):
     """
     model, state, told = pe.load(trained / "model.safetensors"), None, []
     for row in rows:
-        predicted, state = model.predict([row], state=state, return_state=True)
+        predicted, state = model.predict(row[None], state=state, return_state=True)
         told.append(np.ravel(predicted)[0])
     np.testing.assert_allclose(told, model.predict(rows), rtol=1e-13, atol=1e-13)
     return told

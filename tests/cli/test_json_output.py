@@ -47,11 +47,11 @@ def test_reproduced_results_are_those_of_the_file(tmp_path):
 def test_a_search_prints_what_it_chose(tmp_path):
     pytest.importorskip("optuna")
     found, told = output(
-        "search", "mg", "--models", "SCR", "--spaces", "paper", "--trials", "12", "--jobs", "1",
+        "search", "mg", "--models", "SCR", "--spaces", "paper", "--trials", "16", "--jobs", "1",
         "--storage", str(tmp_path / "studies"),
     )  # fmt: skip
     assert [(one["task"], one["model"], one["space"]) for one in found] == [("mg", "SCR", "paper")]
-    assert found[0]["trials"] == 12
+    assert found[0]["trials"] == 16
     assert "Studies:" in told
     effects, _ = output(
         "sensitivity", "mg", "--model", "SCR", "--studies", str(tmp_path / "studies"),
