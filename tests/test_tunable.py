@@ -41,7 +41,7 @@ DEFAULTS = [
     (pe.ReservoirForecaster(), "readout", defaults.shared_readout()),
     (pe.ReservoirForecaster(strategy="closed-loop"), "reservoir",
      defaults.forecasting_reservoir()),
-    (pe.ReservoirForecaster(strategy="closed-loop"), "readout", defaults.forecasting_readout()),
+    (pe.ReservoirForecaster(strategy="closed-loop"), "readout", defaults.loop_readout()),
 ]  # fmt: skip
 
 
