@@ -16,6 +16,7 @@ from paralesn.estimators.forecaster.panel import LIST, LONG, LongNames, Panel, r
 from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 
 _LEAST = 200  # steps from which on closed loops choose
+_LOST_AT_ONCE = -0.25  # mean logarithm of the error of loops that say nothing to choose by
 RANGES = 3.0  # a forecast may leave the range of what was seen by so many times that range
 
 
@@ -32,10 +33,15 @@ def fit(
     # Few steps hold too short loops to choose by, and inputs of a new kind make some run away.
     by_loop = len(y) >= _LEAST and X is None
     candidates = defaults.loop_candidates(reservoir)
-    if by_loop and readout is None:
-        readout = defaults.loop_readout()
-    options = {"horizon": horizon, "washout": washout, "noise": noise, "by_loop": by_loop}
-    loop = _best_of(candidates if by_loop else candidates[:1], readout, options, y, X)
+    options = {"horizon": horizon, "washout": washout, "noise": noise}
+    loop: StateForecaster | None = None
+    if by_loop:
+        chosen = defaults.loop_readout() if readout is None else readout
+        loop = _best_of(candidates, chosen, options | {"by_loop": True}, y, X)
+        if (loop.loop_score_ or 0.0) > _LOST_AT_ONCE:
+            loop = None
+    if loop is None:
+        loop = _best_of(candidates[:1], readout, options, y, X)
     notes = [*panel.notes]
     if not loop.has_intervals_:
         notes.append("the series is too short for intervals")
