@@ -64,6 +64,8 @@ def run(names: list[str] | None = None) -> Report:
         there = {name: trial for name, trial in results.items() if name != DEFAULT}
         found = _system_rows(report, results, units)
         _ranks(report, there, found[:, : len(there)], units)
+        if DEFAULT in results and units == SIZES[0]:
+            report.note("the default, without any search", _summary(results[DEFAULT], units))
         _times(report, chosen, results, units)
     return report
 
@@ -125,16 +127,8 @@ def _ranks(report: Report, results: dict[str, Any], valid: np.ndarray, units: in
     ranks = dict(zip(names, rankdata(-valid, axis=1).mean(axis=0), strict=True))
     rivals = [rank for name, rank in ranks.items() if name not in OURS]
     systems = datasets.chaotic_systems()
-    for column, (name, trial) in enumerate(results.items()):
-        judged = [_judged(trial, (system, units)) for system in systems]
-        climate = [of_system[0]["climate"] for of_system in judged]
-        off = [abs(c["exponent"] - 1) for c in climate]
-        detail = (
-            f"mean of medians {valid[:, column].mean():.2f}; climate, medians: spectrum off by "
-            f"{np.median([c['spectrum'] for c in climate]):.3f}, values by "
-            f"{np.median([c['distribution'] for c in climate]):.3f} deviations, exponent by "
-            f"{np.nanmedian(off):.0%}"
-        )
+    for name, trial in results.items():
+        detail = _summary(trial, units)
         claim = f"mean rank of {name}, {units} units"
         wanted = min(rivals) if rivals and name in OURS else None
         report.value(claim, float(ranks[name]), "", below=wanted, detail=detail)
@@ -148,6 +142,20 @@ def _ranks(report: Report, results: dict[str, Any], valid: np.ndarray, units: in
         f"Mackey-Glass, {units} units, the best of ours", valid[where, names.index(best)], best,
         max(others) if others else None,
     )  # fmt: skip
+
+
+def _summary(trial: dict[tuple[str, int], list[dict[str, Any]]], units: int) -> str:
+    """The mean over systems of median valid times, and the climate."""
+    judged = [_judged(trial, (system, units)) for system in datasets.chaotic_systems()]
+    valid = [np.median([record["valid"] for record in of_system]) for of_system in judged]
+    climate = [of_system[0]["climate"] for of_system in judged]
+    off = [abs(c["exponent"] - 1) for c in climate]
+    return (
+        f"mean of medians {np.mean(valid):.2f}; climate, medians: spectrum off by "
+        f"{np.median([c['spectrum'] for c in climate]):.3f}, values by "
+        f"{np.median([c['distribution'] for c in climate]):.3f} deviations, exponent by "
+        f"{np.nanmedian(off):.0%}"
+    )
 
 
 def _figure(results: dict[str, Any]) -> None:
