@@ -4,13 +4,14 @@ An estimator opens its training series with `opened` and keeps what that returns
 further series in the same way, `MissingValues.row` a row of live data.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from paralesn import checks, sources
+from paralesn.moments import ColumnMoments
 from paralesn.persistence import register
 from paralesn.series import BATCH, RAGGED, SINGLE, Series
 from paralesn.sources import Source
@@ -20,7 +21,6 @@ HINT = (
     ". Missing values: missing='interpolate' fills them in from their neighbours in time, "
     "missing='mask' reads them as the mean and adds an input that says so"
 )
-_STEPS = 1 << 16  # time steps looked at together
 _LOOK = 4096  # steps looked at together for the next known value
 
 
@@ -213,25 +213,15 @@ def _filled(raw: Source, missing: MissingValues) -> Source:
 
 def _measured(raw: Source) -> tuple[np.ndarray, np.ndarray]:
     """Means of what is known of every feature, and the features that are not always known."""
-    total = count = rows = np.zeros(raw.n_features)
-    origin = np.zeros(raw.n_features)
-    for piece in _pieces(raw):
-        known = ~np.isnan(piece)
-        unseen = (count == 0) & known.any(axis=0)
-        origin = np.where(unseen, piece[known.argmax(axis=0), np.arange(piece.shape[1])], origin)
-        total = total + np.where(known, piece - origin, 0.0).sum(axis=0)
-        count, rows = count + known.sum(axis=0), rows + len(piece)
-    if not count.all():
-        feature = int(count.argmin())
+    return known_means(sources.moments_of(raw, check=False))
+
+
+def known_means(moments: ColumnMoments) -> tuple[np.ndarray, np.ndarray]:
+    """Means of what is known of every feature, and the features that are not always known."""
+    if not moments.count.all():
+        feature = int(moments.count.argmin())
         raise ValueError(f"X must hold a number for feature {feature}, got only NaN")
-    return origin + total / count, np.flatnonzero(count < rows)
-
-
-def _pieces(raw: Source) -> Iterator[np.ndarray]:
-    """Rows of all series, as they come."""
-    for block in raw.blocks(_STEPS, check=False):
-        if len(block.rows):
-            yield block.rows
+    return moments.mean, np.flatnonzero(moments.count < moments.rows)
 
 
 def _known_means(whole: np.ndarray, otherwise: np.ndarray) -> np.ndarray:

@@ -1,16 +1,14 @@
 """Standardisation: inputs of zero mean and unit variance, measured on the training series."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from paralesn import sources
+from paralesn.moments import ColumnMoments
 from paralesn.persistence import register
-from paralesn.series import RAGGED, Series
+from paralesn.series import Series
 from paralesn.sources import Source
-
-_STEPS = 1 << 16  # time steps looked at together
 
 
 @register
@@ -43,27 +41,18 @@ class Scaling:
 
 
 def measure(source: Source) -> Scaling:
-    """Mean and spread of every feature over all time steps of all series.
+    """Mean and spread of every feature over all time steps of all series, in one pass."""
+    return scaling_of(sources.moments_of(source))
 
-    From differences to the first row, in units of the largest of them: a constant has exactly no
-    spread, and squares neither overflow nor vanish.
-    """
-    first = source.first_row().rows[0]
+
+def scaling_of(moments: ColumnMoments) -> Scaling:
+    """The scaling that brings inputs of these moments to zero mean and unit variance."""
     with np.errstate(over="ignore"):
-        reach = np.max([np.abs(rows - first).max(axis=0) for rows in _pieces(source)], axis=0)
+        reach = moments.high - moments.low
     if not np.isfinite(reach).all():
         feature = int(np.flatnonzero(~np.isfinite(reach))[0])
         raise ValueError(f"X must have a finite spread, got more than floats hold in {feature=}")
-    unit = np.where(reach > 0, reach, 1.0)
-    count, total, squares = 0, np.zeros(1), np.zeros(1)
-    for rows in _pieces(source, check=False):
-        shifted = (rows - first) / unit
-        count, total = count + len(rows), total + shifted.sum(axis=0)
-        squares = squares + (shifted**2).sum(axis=0)
-    mean = total / count
-    spread = np.sqrt(np.maximum(squares / count - mean**2, 0.0)) * unit
-    scale = np.where((reach > 0) & (spread > 0), spread, 1.0)
-    return Scaling(first + mean * unit, scale)
+    return Scaling(moments.mean, np.where(moments.spread > 0, moments.spread, 1.0))
 
 
 def measure_in_common(rows: np.ndarray) -> Scaling:
@@ -73,10 +62,3 @@ def measure_in_common(rows: np.ndarray) -> Scaling:
     """
     together = measure(sources.source(rows.reshape(-1, 1)))
     return Scaling(*(np.repeat(part, rows.shape[1]) for part in (together.mean, together.scale)))
-
-
-def _pieces(source: Source, check: bool = True) -> Iterator[np.ndarray]:
-    """Rows (n, features), piece by piece: of one series after the other where lengths differ."""
-    for block in source.blocks(_STEPS, check=check):
-        pieces = block.split(block.rows) if block.kind == RAGGED else [block.rows]
-        yield from (rows for rows in pieces if len(rows))

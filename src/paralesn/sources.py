@@ -7,13 +7,16 @@ such as a memory-mapped file, are read a block at a time, so that they are never
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
+from paralesn.moments import ColumnMoments, measured
 from paralesn.series import BATCH, RAGGED, SINGLE, Series, is_collection, numeric, shaped
 
 _AT_ONCE = 1 << 22  # values that are read at the door
+_STEPS = 1 << 16  # time steps that are measured together
 FLOAT = np.dtype(float)
 
 
@@ -216,3 +219,19 @@ def read_at_once(unread: Source) -> Source:
     series = unread.read()
     arrays = series.split(series.rows)
     return Source(arrays, unread.lengths, unread.kind, unread.first_series, True, unread.hint)
+
+
+def moments_of(source: Source, check: bool = True) -> ColumnMoments:
+    """Moments of every feature over all time steps of all series, in one pass.
+
+    Without `check`, values may be missing.
+    """
+    return reduce(ColumnMoments.merged, map(measured, _pieces(source, check)))
+
+
+def _pieces(source: Source, check: bool) -> Iterator[np.ndarray]:
+    """Rows (n, features), piece by piece: a few series at a time where they are short."""
+    for group in source.groups(max(1, _STEPS // min(source.longest, _STEPS))):
+        for block in group.blocks(_STEPS, check=check):
+            if len(block.rows):
+                yield block.rows

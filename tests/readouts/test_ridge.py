@@ -67,7 +67,7 @@ def merged(parts, order):
     parts = [clone(ridge).partial_fit(*data) for ridge, data in parts]
     total = parts[order[0]]
     for i in order[1:]:
-        total.merge(parts[i])
+        total = total.merge(parts[i])
     return total
 
 
@@ -426,11 +426,13 @@ def test_learning_replaces_the_state_and_changes_nothing_in_it(rng):
     first = pe.Ridge(ALPHAS).fit(Z[:30], y[:30])
     state, coef = first.fitted_, first.coef_
     second = copy(first).partial_fit(Z[30:], y[30:]).forget(0.5)
-    second.merge(first).validate(Z, y)
+    before = second.fitted_
+    both = second.merge(first).validate(Z, y)
     assert first.fitted_ is state
+    assert second.fitted_ is before
     assert state.statistics.constant.tolist() == [False, True, False]
     np.testing.assert_array_equal(first.coef_, coef)
-    assert second.n_samples_seen_ == 90
+    assert both.n_samples_seen_ == 90
 
 
 def test_missing_targets_are_not_let_in_later(rng):

@@ -6,6 +6,7 @@ A file names a class by its bare name; this table, and never the file, says what
 MODULES = {
     "AlphaChoice": "readouts.fitted_ridge",
     "Calibration": "estimators.state_forecaster.calibration",
+    "ColumnMoments": "moments",
     "ContinuousESN": "reservoirs.continuous",
     "Cycle": "layers.operators",
     "DelayLayer": "layers.delays",

@@ -12,6 +12,8 @@ from paralesn.persistence import register
 from paralesn.readouts import inputs, leave_one_out
 from paralesn.readouts.fitted_dual_ridge import FittedDualRidge, LeftOut
 from paralesn.readouts.normal_equations import WeightedSums, solve_rows
+from paralesn.runtime.blas import single_threaded_blas
+from paralesn.runtime.memory import held_bytes
 
 _SMALL = 1500  # rows or features up to which eigenvectors are cheaper than several factors
 _SAMPLE = 4096  # rows that the penalty is chosen by, at most
@@ -156,6 +158,7 @@ class DualRidge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEst
     def __init__(self, alphas: Sequence[float] = _ALPHAS) -> None:
         self.alphas = alphas
 
+    @single_threaded_blas()
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to X (n, features) and targets y (n,) or (n, targets).
 
@@ -175,6 +178,7 @@ class DualRidge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEst
         self.fitted_ = self._state(solved, y.ndim == 1, names)
         return self
 
+    @single_threaded_blas()
     def fit_blocks(
         self, blocks: Callable[[], Iterable[np.ndarray]], y: Any, sample_weight: Any = None
     ) -> Self:
@@ -204,6 +208,7 @@ class DualRidge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEst
         self.fitted_ = self._state(solved, y.ndim == 1, None)
         return self
 
+    @single_threaded_blas()
     def predict(self, X: Any) -> np.ndarray:
         """Predictions for X (n, features): (n,) or (n, targets), in double precision."""
         check_is_fitted(self, "fitted_")
@@ -236,6 +241,10 @@ class DualRidge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEst
         if self.fitted_.left_out is None:
             raise AttributeError("left_out_: the file is of a version that did not keep it")
         return self.fitted_.left_out
+
+    def __sizeof__(self) -> int:
+        """Bytes of everything learnt, too: schedulers of tasks ask for it."""
+        return object.__sizeof__(self) + held_bytes(self.__dict__)
 
     def check_parameters(self) -> None:
         """Raise unless all penalties are positive."""

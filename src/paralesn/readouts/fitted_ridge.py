@@ -125,6 +125,16 @@ class FittedRidge:
         blank = {"solution": None, "recursion": None, "choice": None, "choosing": None, "added": 0}
         return replace(self, **(blank | changes))
 
+    def merged(self, other: Self) -> Self:
+        """Everything that both have learnt, to be solved anew."""
+        errors, further = self.validation, other.validation
+        if errors is not None and further is not None:
+            errors = errors.merged(further)
+        return self.unsolved(
+            statistics=self.statistics.merged(other.statistics),
+            validation=further if errors is None else errors,
+        )
+
     def with_rows(
         self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None, alphas: np.ndarray
     ) -> Self:

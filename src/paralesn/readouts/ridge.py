@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from paralesn import checks
+from paralesn.moments import measured
 from paralesn.persistence import register
 from paralesn.readouts import inputs, triangular
 from paralesn.readouts.fitted_ridge import AlphaChoice, FittedRidge
@@ -18,6 +19,8 @@ from paralesn.readouts.ridge_left_out import left_out_residuals
 from paralesn.readouts.ridge_path import RidgePath, moments, ridge_path
 from paralesn.readouts.ridge_statistics import RidgeStatistics
 from paralesn.readouts.validation import ValidationErrors, validation_errors
+from paralesn.runtime.blas import single_threaded_blas
+from paralesn.runtime.memory import held_bytes
 
 
 @register
@@ -95,6 +98,7 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
 
     # -- learning --------------------------------------------------------------------------------
 
+    @single_threaded_blas()
     def fit(
         self,
         X: Any,
@@ -120,6 +124,7 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         self.fitted_ = fresh.solve().fitted_
         return self
 
+    @single_threaded_blas()
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Add a block of rows, or a single one, to what was seen so far."""
         self.check_parameters()
@@ -145,6 +150,7 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         self.fitted_ = fitted.with_rows(X, y, weight, self._alphas)
         return self
 
+    @single_threaded_blas()
     def learn_from(self, X: np.ndarray, y: np.ndarray) -> Self:
         """`partial_fit` of a fitted readout on float arrays (n, features), (n, targets).
 
@@ -160,7 +166,11 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         return self
 
     def merge(self, other: "Ridge") -> Self:
-        """Add everything another readout has seen; the other one stays as it was."""
+        """A readout that has seen everything this one and another have; both stay as they were.
+
+        Errors on validation data add up as well, where both readouts measured them with the same
+        alphas; the new readout chooses by them, or by those of the one that has any.
+        """
         check_is_fitted(self, "fitted_")
         if not isinstance(other, Ridge):
             raise TypeError(f"other must be a Ridge, got {type(other).__name__}")
@@ -175,9 +185,16 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
                 "other must have seen as many features and targets, with the same nan_targets: "
                 f"expected {expected[:2]}, got {came[:2]}"
             )
-        self.fitted_ = mine.unsolved(statistics=mine.statistics.merged(theirs.statistics))
-        return self
+        if theirs.validation is not None and not np.array_equal(self._alphas, other._alphas):
+            raise ValueError(
+                "other must have been validated with the same alphas, "
+                f"{list(self.alphas)}, got {list(other.alphas)}"
+            )
+        merged = copy(self)
+        merged.fitted_ = mine.merged(theirs)
+        return merged
 
+    @single_threaded_blas()
     def validate(self, X: Any, y: Any) -> Self:
         """Measure the error of every alpha on data that were not learnt from; choose by that.
 
@@ -206,6 +223,7 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         self.fitted_ = self.fitted_.unsolved(validation=theirs.validation)
         return self
 
+    @single_threaded_blas()
     def choose_by(self, scores: Any) -> Self:
         """Choose alpha by scores (alphas,) from elsewhere, the lowest; the choice stays."""
         check_is_fitted(self, "fitted_")
@@ -214,8 +232,7 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
             raise checks.fail("scores", scores, f"{len(self.alphas)} numbers, one for each alpha")
         targets = self.fitted_.n_targets
         errors = np.repeat(scores[:, None], targets, axis=1)
-        sums = np.array([[1.0], [0.0], [0.0]]).repeat(targets, axis=1)
-        chosen = ValidationErrors(errors, sums, np.zeros(targets))
+        chosen = ValidationErrors(errors, measured(np.zeros((1, targets))))
         path = self._path()
         self.fitted_ = replace(self.fitted_, validation=chosen).solved(path, self.per_target)
         return self
@@ -234,6 +251,7 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
 
     # -- solving ---------------------------------------------------------------------------------
 
+    @single_threaded_blas()
     def solve(self) -> Self:
         """Solve for every alpha and choose one, if anything was learnt since the last time.
 
@@ -261,6 +279,7 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
             return fitted.solution.path
         return ridge_path(fitted.statistics, self.alphas, self.gamma)
 
+    @single_threaded_blas()
     def _linear(self) -> Linear:
         """The solution of the chosen alpha."""
         fitted = self._fitted()
@@ -304,6 +323,7 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
         predicted += intercept
         return predicted
 
+    @single_threaded_blas()
     def left_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
         """Predictions for rows that were learnt from, each as if it had been left out.
 
@@ -376,6 +396,10 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
     def n_samples_seen_(self) -> int:
         """Rows learnt from."""
         return self.fitted_.statistics.n_samples
+
+    def __sizeof__(self) -> int:
+        """Bytes of everything learnt, too: schedulers of tasks ask for it."""
+        return object.__sizeof__(self) + held_bytes(self.__dict__)
 
     def check_parameters(self) -> None:
         """Raise for the first parameter that is not what it must be."""

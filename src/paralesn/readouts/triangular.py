@@ -12,21 +12,27 @@ well conditioned by a triangular P, the factor so far or that of a sample of B's
 which is two level-3 BLAS calls on the tall block. G is near the identity for a good P; where it is
 not (new directions show up), F' serves as a better P and the step is repeated, and LAPACK has the
 last word.
+
+BLAS runs on one thread, since it rounds differently on another number of them. Tall blocks are cut
+into pieces, as many for every number of cores, which threads of ours share.
 """
 
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
-
-# SciPy's BLAS only: NumPy's has threads of its own, and two pools in turn slow each other down.
 from scipy.linalg import LinAlgError, cholesky, qr
-from scipy.linalg.blas import dgemm, dsyrk, dtrmm, dtrsm
+from scipy.linalg.blas import dgemm, dtrmm
+from scipy.linalg.lapack import dtpqrt
 
+from paralesn.runtime import released_blas
 from paralesn.runtime.blas import single_threaded_blas
 
 _EPS = np.finfo(float).eps
-_SMALL = 1 << 16  # entries of a matrix that BLAS threads would only wait for each other over
+_SHARED = 1 << 23  # multiplications that are worth the threads they are shared by
+_BAND = 32  # columns that LAPACK reflects at a time where two triangles are merged
+_ALONE = 1 << 16  # multiplications of a product that BLAS keeps to one thread
+_PIECE = 2048  # rows of a product that a thread takes at a time
 _WORST = 1e6  # condition of G up to which its Cholesky factor loses nothing that matters
 NOTHING = 1e-140  # a norm that counts as none
 _LIFTED = 1e-150  # stands for the diagonal of a column of zeros: its square does not overflow
@@ -75,7 +81,15 @@ def beyond_mean(factor: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def stack(first: np.ndarray | None, second: np.ndarray, wide: int) -> np.ndarray:
-    """Factor of two factors' rows together."""
+    """Factor of two factors' rows together; neither is changed.
+
+    Two triangles take a fifth of the arithmetic of any other rows: reflections that never leave
+    them (LAPACK's triangular-pentagonal QR).
+    """
+    if first is not None and _is_triangle(first) and _is_triangle(second):
+        with single_threaded_blas():
+            upper, *_ = dtpqrt(len(first), min(_BAND, len(first)), first, second)
+        return np.ascontiguousarray(np.triu(upper))
     rows = second.copy() if first is None else np.vstack([first, second])
     if rows.shape[0] > wide:
         return _lapack(None, rows)
@@ -88,17 +102,46 @@ def stack(first: np.ndarray | None, second: np.ndarray, wide: int) -> np.ndarray
     return rows
 
 
+def _is_triangle(factor: np.ndarray) -> bool:
+    return factor.shape[0] == factor.shape[1] and not np.tril(factor, -1).any()
+
+
 def product(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """``rows @ weights`` for rows (n, p) and weights (p, m), by the BLAS used here for the rest."""
-    if rows.dtype != float or not rows.size or not weights.size:
-        return rows @ weights
-    return dgemm(1.0, np.asfortranarray(weights.T), rows.T).T
+    """``rows @ weights`` for rows (n, p) and weights (p, m), the same bits on any machine's cores.
+
+    A few rows are one call, which BLAS does not share out.
+    """
+    if not rows.size or not weights.size:
+        return np.zeros((rows.shape[0], weights.shape[1]))
+    rows = np.ascontiguousarray(rows, float)
+    if rows.size * weights.shape[1] <= _ALONE:
+        return dgemm(1.0, np.asfortranarray(weights.T), rows.T).T
+    out, weights = np.empty((rows.shape[0], weights.shape[1])), np.ascontiguousarray(weights, float)
+    pieces = [slice(first, first + _PIECE) for first in range(0, len(rows), _PIECE)]
+
+    def multiply(cut: slice) -> None:
+        released_blas.product(rows[cut], weights, out[cut])
+
+    with single_threaded_blas():
+        _for_each(multiply, pieces, rows.size * weights.shape[1])
+    return out
+
+
+def _for_each(function: Callable[..., None], items: Sequence, multiplications: int) -> None:
+    """Call a function on every item, on several threads where there is much to do."""
+    if multiplications <= _SHARED or len(items) == 1:
+        for item in items:
+            function(item)
+        return
+    from paralesn.runtime import threads  # loads Numba
+
+    threads.for_each(function, items, threads.available())
 
 
 def _lapack(factor: np.ndarray | None, block: np.ndarray) -> np.ndarray:
     """Factor by Householder reflections."""
     tall = block if factor is None else np.vstack([factor, block])
-    with single_threaded_blas() if tall.size <= _SMALL else nullcontext():
+    with single_threaded_blas():
         (upper,) = qr(tall, mode="r", check_finite=False)
     return np.ascontiguousarray(upper[: tall.shape[1]])
 
@@ -126,37 +169,60 @@ def _precondition(
 ) -> np.ndarray | None:
     """The new factor by way of `base`, or None if that base was of no use. Destroys `block`."""
     squares = _squares(block) + (0.0 if factor is None else _squares(factor))
-    rows = block.T  # BLAS sees columns
-    old = None if factor is None else factor.T.copy(order="F")
+    pieces = _pieces(block) + ([] if factor is None else [np.array(factor, order="C")])
     step = base
-    for _ in range(3):
-        rows = dtrsm(1.0, step, rows, side=0, trans_a=1, overwrite_b=1)
-        gram = dsyrk(1.0, rows)
-        if old is not None:
-            old = dtrsm(1.0, step, old, side=0, trans_a=1, overwrite_b=1)
-            gram += dsyrk(1.0, old)
-        # Unit diagonals make the Cholesky factor tell the condition, whatever the columns' scales.
-        norms = np.diagonal(gram)
-        norms = np.sqrt(np.where(norms > 0, norms, 1.0))  # a column of zeros stays nothing
-        if not np.isfinite(norms).all():
-            return None
-        gram /= norms[:, None]
-        gram /= norms
-        np.fill_diagonal(gram, 1.0 + len(base) * _EPS)
-        try:
-            step = cholesky(gram, lower=False, check_finite=False)
-        except LinAlgError:
-            return None
-        diagonal = np.diagonal(step).copy()
-        step *= norms
-        base = dtrmm(1.0, step, base)
-        if (diagonal.max() / diagonal.min()) ** 2 <= _WORST:
-            # A base that did not know some direction may have drowned others in it: every column
-            # must have kept its length.
-            base = np.triu(base)
-            kept = np.abs(_squares(base) - squares) <= 1e-10 * squares + NOTHING
-            return base if kept.all() else None
+    with single_threaded_blas():
+        for _ in range(3):
+            gram = _solved_gram(pieces, step)
+            # Unit diagonals make the Cholesky factor tell the condition, whatever the columns'
+            # scales.
+            norms = np.diagonal(gram)
+            norms = np.sqrt(np.where(norms > 0, norms, 1.0))  # a column of zeros stays nothing
+            if not np.isfinite(norms).all():
+                return None
+            gram /= norms[:, None]
+            gram /= norms
+            np.fill_diagonal(gram, 1.0 + len(base) * _EPS)
+            try:
+                step = cholesky(gram, lower=False, check_finite=False)
+            except LinAlgError:
+                return None
+            diagonal = np.diagonal(step).copy()
+            step *= norms
+            base = dtrmm(1.0, step, base)
+            if (diagonal.max() / diagonal.min()) ** 2 <= _WORST:
+                # A base that did not know some direction may have drowned others in it: every
+                # column must have kept its length.
+                base = np.ascontiguousarray(np.triu(base))
+                kept = np.abs(_squares(base) - squares) <= 1e-10 * squares + NOTHING
+                return base if kept.all() else None
+            step = np.asfortranarray(step)
     return None
+
+
+def _pieces(block: np.ndarray) -> list[np.ndarray]:
+    """Views of equal parts of the rows, as many for every number of threads.
+
+    Fewer where columns are many: each piece has a Gram matrix of its own.
+    """
+    columns = block.shape[1]
+    return np.array_split(block, 8 if columns <= 512 else 4 if columns <= 1024 else 2)
+
+
+def _solved_gram(pieces: list[np.ndarray], step: np.ndarray) -> np.ndarray:
+    """Solve for all pieces in place, and add up their Gram matrices, in order."""
+    grams: list[Any] = [None] * len(pieces)
+
+    def solve(number: int) -> None:
+        released_blas.solve_upper(pieces[number], step)
+        grams[number] = released_blas.upper_gram(pieces[number])
+
+    rows, columns = sum(map(len, pieces)), step.shape[1]
+    _for_each(solve, range(len(pieces)), rows * columns**2)
+    total: np.ndarray = grams[0]
+    for gram in grams[1:]:
+        total += gram
+    return total
 
 
 def _squares(rows: np.ndarray) -> np.ndarray:
