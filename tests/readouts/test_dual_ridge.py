@@ -1,5 +1,8 @@
 """The dual ridge against scikit-learn's, rows left out one by one, and itself in other forms."""
 
+import pickle
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge as SklearnRidge
@@ -7,7 +10,7 @@ from sklearn.linear_model import RidgeCV
 
 import paralesn as pe
 from paralesn.readouts import dual_ridge as module
-from paralesn.readouts import leave_one_out
+from paralesn.readouts import dual_statistics, leave_one_out, tiled_cholesky
 
 
 def data(rng, n, p, targets=None, noise=0.5):
@@ -19,8 +22,8 @@ def data(rng, n, p, targets=None, noise=0.5):
 
 FORMS = {  # what to set in order to get there
     "eigenvectors": {},
-    "downhill": {"_SMALL": 1},
-    "sample": {"_SMALL": 1, "_SAMPLE": 20},
+    "downhill": {"SMALL": 1},
+    "sample": {"SMALL": 1, "SAMPLE": 20},
 }
 
 
@@ -30,7 +33,7 @@ FORMS = {  # what to set in order to get there
 @pytest.mark.parametrize("weighted", [False, True])
 def test_equals_scikit_learns_ridge(rng, monkeypatch, form, n, p, targets, weighted):
     for name, value in FORMS[form].items():
-        monkeypatch.setattr(module, name, value)
+        monkeypatch.setattr(dual_statistics, name, value)
     Z, Y = data(rng, n, p, targets)
     weight = rng.integers(0, 3, n).astype(float) if weighted else None
     model = pe.DualRidge().fit(Z, Y, weight)
@@ -44,9 +47,9 @@ def test_equals_scikit_learns_ridge(rng, monkeypatch, form, n, p, targets, weigh
 @pytest.mark.parametrize(("n", "p"), [(25, 60), (60, 25)])
 def test_errors_are_those_of_rows_left_out(rng, monkeypatch, form, n, p):
     for name, value in FORMS[form].items():
-        monkeypatch.setattr(module, name, value)
+        monkeypatch.setattr(dual_statistics, name, value)
     monkeypatch.setattr(module, "fit_sums", None)
-    if n > p > module._SMALL:
+    if n > p > dual_statistics.SMALL:
         pytest.skip("goes another way")
     Z, y = data(rng, n, p)
     alphas = (1e-3, 0.1, 3.0)
@@ -84,8 +87,9 @@ def test_weighted_errors_are_those_of_rows_left_out(rng):
 def test_predictions_left_out_are_those_of_models_fitted_without(
     rng, monkeypatch, form, n, p, targets, weighted
 ):
-    for name, value in {**FORMS[form], "_KEPT": 12}.items():
-        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(module, "_KEPT", 12)
+    for name, value in FORMS[form].items():
+        monkeypatch.setattr(dual_statistics, name, value)
     Z, Y = data(rng, n, p, targets)
     weight = np.where(rng.uniform(size=n) < 0.2, 0, rng.uniform(0.5, 3, n)) if weighted else None
     model = pe.DualRidge().fit(Z, Y, weight)
@@ -123,7 +127,7 @@ def test_going_downhill_finds_what_eigenvectors_find(rng, single):
 @pytest.mark.parametrize(("n", "p"), [(30, 50), (90, 40)])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_blocks_of_rows(rng, monkeypatch, n, p, weighted):
-    monkeypatch.setattr(module, "_SMALL", 10)
+    monkeypatch.setattr(dual_statistics, "SMALL", 10)
     Z, Y = data(rng, n, p, 2)
     weight = rng.uniform(0, 2, n) if weighted else None
     whole = pe.DualRidge().fit(Z, Y, weight)
@@ -165,3 +169,79 @@ def test_wrong_data_and_arguments(rng):
     ):
         with pytest.raises(ValueError, match=message):
             call()
+
+
+def _statistics(Z, Y, weight, cuts):
+    parts = []
+    for first, last in pairwise([0, *cuts, len(Z)]):
+        grown = dual_statistics.DualAccumulator()
+        some = None if weight is None else weight[first:last]
+        grown.add(Z[first:last], Y[first:last], some, first)
+        parts.append(grown.statistics)
+    return parts
+
+
+@pytest.mark.parametrize(("n", "p"), [(30, 50), (400, 40)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_statistics_of_parts_merge_in_any_order(rng, monkeypatch, n, p, weighted):
+    """Rows, sums, and rows with sums; the sample does not depend on the parts."""
+    monkeypatch.setattr(dual_statistics, "SMALL", 10)
+    monkeypatch.setattr(dual_statistics, "SAMPLE", 60)
+    Z, Y = data(rng, n, p, 2)
+    weight = rng.uniform(0, 2, n) if weighted else None
+    whole = pe.DualRidge().fit(Z, Y, weight)
+    for cuts in ([7, 20], [5, 25], [n // 2], [1, 2, 3, n - 1]):
+        parts = _statistics(Z, Y, weight, cuts)
+        kept = pickle.dumps(parts)
+        for order in (parts, parts[::-1]):
+            total = order[0]
+            for part in order[1:]:
+                total = total.merged(part)
+            assert total.n_rows == n
+            merged = pe.DualRidge().fit_statistics(total)
+            np.testing.assert_allclose(merged.coef_, whole.coef_, rtol=1e-8, atol=1e-10)
+            np.testing.assert_array_equal(merged.left_out_.rows, whole.left_out_.rows)
+            np.testing.assert_allclose(
+                merged.left_out_.predictions, whole.left_out_.predictions, rtol=1e-8, atol=1e-9
+            )
+        assert pickle.dumps(parts) == kept
+
+
+def test_standardised_statistics_are_those_of_standardised_rows(rng, monkeypatch):
+    monkeypatch.setattr(dual_statistics, "SMALL", 10)
+    Z, Y = data(rng, 300, 40, 2)
+    Z += 1e4  # far from zero: squares of rows as they are would lose half the digits
+    seen = _statistics(Z, Y, None, [100])
+    merged = seen[0].merged(seen[1])
+    mean, spread = merged.moments()
+    np.testing.assert_allclose(mean, Z.mean(axis=0), rtol=1e-14)
+    np.testing.assert_allclose(spread, Z.std(axis=0), rtol=1e-10)
+    ours = pe.DualRidge().fit_statistics(merged.standardised(mean, spread))
+    truth = pe.DualRidge().fit((Z - Z.mean(axis=0)) / Z.std(axis=0), Y)
+    np.testing.assert_allclose(ours.coef_, truth.coef_, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 7, 16, 50])
+def test_factors_in_tiles_are_those_of_lapack(rng, monkeypatch, dtype, n):
+    monkeypatch.setattr(tiled_cholesky, "_TILE", 16)
+    monkeypatch.setattr(tiled_cholesky, "_COLUMNS", 13)
+    Z = rng.normal(size=(n, 60)).astype(dtype)
+    K = tiled_cholesky.row_gram(Z, dtype)
+    tolerance = 1e-4 if dtype == np.float32 else 1e-11
+    np.testing.assert_allclose(np.tril(K), np.tril(Z @ Z.T), rtol=tolerance, atol=tolerance)
+    np.fill_diagonal(K, K.diagonal() + 1)
+    A = np.tril(K) + np.tril(K, -1).T
+    lower = tiled_cholesky.factor(K)
+    np.testing.assert_allclose(lower, np.linalg.cholesky(A), rtol=tolerance, atol=10 * tolerance)
+    inverse = np.linalg.inv(A.astype(float))
+    diagonal = tiled_cholesky.inverse_diagonal(lower)
+    np.testing.assert_allclose(diagonal, np.diag(inverse), rtol=100 * tolerance)
+    right = rng.normal(size=(n, 3)).astype(dtype)
+    np.testing.assert_allclose(
+        tiled_cholesky.solve(lower, right), inverse @ right, rtol=100 * tolerance, atol=tolerance
+    )
+    expected = np.einsum("ij,ik,kj->j", right, inverse, right)
+    np.testing.assert_allclose(tiled_cholesky.squares(lower, right), expected, rtol=100 * tolerance)
+    with pytest.raises(np.linalg.LinAlgError):
+        tiled_cholesky.factor(-np.eye(n, dtype=dtype))

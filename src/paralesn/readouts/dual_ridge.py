@@ -9,16 +9,19 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from paralesn import checks
 from paralesn.persistence import register
-from paralesn.readouts import inputs, leave_one_out
+from paralesn.readouts import dual_statistics, inputs, leave_one_out
+from paralesn.readouts.dual_statistics import (
+    DualAccumulator,
+    DualStatistics,
+    KeptRows,
+    ProductSums,
+)
 from paralesn.readouts.fitted_dual_ridge import FittedDualRidge, LeftOut
-from paralesn.readouts.normal_equations import WeightedSums, solve_rows
+from paralesn.readouts.normal_equations import solve_rows, solve_sums
 from paralesn.runtime.blas import single_threaded_blas
 from paralesn.runtime.memory import held_bytes
 
-_SMALL = 1500  # rows or features up to which eigenvectors are cheaper than several factors
-_SAMPLE = 4096  # rows that the penalty is chosen by, at most
-_KEPT = 1024  # of them whose predictions are kept
-_ROWS = 1024  # rows added to the sums at a time
+_KEPT = 1024  # rows of a sample whose predictions are kept
 _ALPHAS = tuple(10.0 ** (k / 2) for k in range(-10, 4))
 
 
@@ -32,68 +35,50 @@ class LinearFit(NamedTuple):
     left_out: LeftOut
 
 
-def fit_rows(
-    X: np.ndarray, Y: np.ndarray, weight: np.ndarray | None, alphas: np.ndarray
-) -> LinearFit:
-    """Fit to rows X (n, features), all of them in memory, and targets Y (n, targets)."""
-    rows = np.arange(len(X)) if weight is None else np.flatnonzero(weight)
-    if weight is not None:
-        X, Y, weight = X[rows], Y[rows], weight[rows]
+def fit_rows(rows: KeptRows, alphas: np.ndarray) -> LinearFit:
+    """Fit to rows that are all in memory."""
+    used = np.flatnonzero(rows.weight)
+    if len(used) < len(rows):
+        rows = rows.taken(used)
+    X, Y, w = rows.X, rows.Y, rows.weight
+    weight = None if (w == 1.0).all() else w
     x_mean = X.mean(axis=0, dtype=float)
     if weight is not None:
         x_mean = np.einsum("i,ij->j", weight / weight.sum(), X)
     y_mean = np.average(Y, axis=0, weights=weight)
     Z, targets = _centred(X, weight, x_mean), _centred(Y, weight, y_mean)
-    share = np.full(len(X), 1.0 / len(X)) if weight is None else weight / weight.sum()
+    share = w / w.sum()
     kept = np.arange(len(Z))
-    if min(Z.shape) <= _SMALL:
+    if min(Z.shape) <= dual_statistics.SMALL:
         scores, coef, residuals = leave_one_out.by_eigenvectors(Z, targets, alphas, share)
-    elif len(Z) <= _SAMPLE:
+    elif len(Z) <= dual_statistics.SAMPLE:
         scores, coef, residuals = leave_one_out.downhill(Z, targets, alphas, share)
     else:
-        sample, kept = _sampled_rows(len(Z), _SAMPLE), _sampled_rows(len(Z), _KEPT)
+        sample, kept = _sampled_rows(len(Z), dual_statistics.SAMPLE), _sampled_rows(len(Z), _KEPT)
         scores, *_ = leave_one_out.downhill(Z[sample], targets[sample], alphas, share[sample])
         coef, leverages = solve_rows(Z, targets, alphas[np.nanargmin(scores)], kept)
         fitted = targets[kept] - np.asarray(Z[kept], float) @ coef
         residuals = leave_one_out.residuals(fitted, leverages, share[kept])
     if weight is not None:
         residuals = residuals / np.sqrt(weight[kept])[:, None]
-    left_out = LeftOut(rows[kept], Y[kept] - residuals)
+    left_out = LeftOut(rows.numbers[kept], Y[kept] - residuals)
     return LinearFit(coef, x_mean, y_mean, scores, left_out)
 
 
-def fit_sums(
-    blocks: Iterable[np.ndarray], Y: np.ndarray, weight: np.ndarray | None, alphas: np.ndarray
-) -> LinearFit:
-    """Fit to more rows than features, in blocks: all that is kept of them are Z' Z and Z' Y."""
-    n = len(Y)
-    w = np.ones(n) if weight is None else weight
-    sample, sampled, sums, seen = _sampled_rows(n, _SAMPLE), [], None, 0
-    for block in blocks:
-        rows = slice(seen, seen + len(block))
-        seen = rows.stop
-        if seen > n:
-            break
-        if sums is None:
-            sums = WeightedSums(block.shape[1], Y.shape[1])
-        sums.add(block, Y[rows], w[rows])
-        inside = sample[(sample >= rows.start) & (sample < rows.stop)]
-        sampled.append(block[inside - rows.start])
-    if sums is None or seen != n:
-        raise ValueError(f"y must have as many rows as X, got {n}")
-    x_mean, y_mean = sums.total / w.sum(), np.average(Y, axis=0, weights=w)
-    of_sample = None if weight is None else weight[sample]
-    Z = _centred(np.concatenate(sampled), of_sample, x_mean)
-    targets = _centred(Y[sample], w[sample], y_mean)
-    scores, *_ = leave_one_out.downhill(Z, targets, alphas, w[sample] / w.sum())
-    used = np.flatnonzero(w[sample])
+def fit_sums(sums: ProductSums, sample: KeptRows, alphas: np.ndarray) -> LinearFit:
+    """Fit to more rows than features, of which products are left, and a sample of rows."""
+    w = sample.weight
+    Z, targets = _centred(sample.X, w, sums.x_mean), _centred(sample.Y, w, sums.y_mean)
+    scores, *_ = leave_one_out.downhill(Z, targets, alphas, w / sums.weight)
+    alpha = alphas[np.nanargmin(scores)]
+    used = np.flatnonzero(w)
     kept = used[_sampled_rows(len(used), _KEPT)]
-    rows = sample[kept]
-    coef, leverages = sums.solve(alphas[np.nanargmin(scores)], w.sum(), y_mean, Z[kept])
+    coef, leverages = solve_sums(sums.gram, sums.cross, alpha, np.asarray(Z[kept], float))
     fitted = targets[kept] - np.asarray(Z[kept], float) @ coef
-    residuals = leave_one_out.residuals(fitted, leverages, w[rows] / w.sum())
-    left_out = LeftOut(rows, Y[rows] - residuals / np.sqrt(w[rows])[:, None])
-    return LinearFit(coef, x_mean, y_mean, scores, left_out)
+    residuals = leave_one_out.residuals(fitted, leverages, w[kept] / sums.weight)
+    predictions = sample.Y[kept] - residuals / np.sqrt(w[kept])[:, None]
+    left_out = LeftOut(sample.numbers[kept], predictions)
+    return LinearFit(coef, sums.x_mean, sums.y_mean, scores, left_out)
 
 
 def _sampled_rows(count: int, most: int) -> np.ndarray:
@@ -121,7 +106,8 @@ class DualRidge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEst
     random 4 096 of the rows, from about four Cholesky factors.
 
     n rows take n^2 numbers besides a centred copy of the features where n <= p, and p^2 beyond.
-    `fit_blocks` takes rows in blocks and never holds them all.
+    `fit_blocks` takes rows in blocks and never holds them all; `fit_statistics` takes what several
+    machines kept of theirs, merged.
 
     Parameters
     ----------
@@ -170,12 +156,9 @@ class DualRidge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEst
         self.check_parameters()
         X, names = inputs.first_states(self, X)
         y = inputs.numeric_targets(y, len(X))
-        Y, weight, alphas = self._prepared(y, sample_weight, X.shape[1])
-        if len(X) > X.shape[1] > _SMALL:
-            solved = fit_sums(np.array_split(X, -(-len(X) // _ROWS)), Y, weight, alphas)
-        else:
-            solved = fit_rows(X, Y, weight, alphas)
-        self.fitted_ = self._state(solved, y.ndim == 1, names)
+        grown = DualAccumulator()
+        grown.add(X, y.reshape(len(y), -1), self._weights(sample_weight, y), 0)
+        self.fitted_ = self._solved(grown.statistics, y.ndim == 1, names)
         return self
 
     @single_threaded_blas()
@@ -188,24 +171,30 @@ class DualRidge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEst
         gathered.
         """
         self.check_parameters()
-        iterator = iter(blocks())
-        first = check_array(next(iterator), dtype=inputs.FLOATS)
         y = inputs.numeric_targets(y)
-        Y, weight, alphas = self._prepared(y, sample_weight, first.shape[1])
+        Y, weight, first, grown = y.reshape(len(y), -1), None, 0, DualAccumulator()
+        if sample_weight is not None:
+            weight = self._weights(sample_weight, y)
+        for block in blocks():
+            X = check_array(block, dtype=inputs.FLOATS)
+            cut = slice(first, first + len(X))
+            if cut.stop > len(y):
+                raise ValueError(f"y must have as many rows as X, got {len(y)}")
+            grown.add(X, Y[cut], None if weight is None else weight[cut], first)
+            first = cut.stop
+        if first != len(y):
+            raise ValueError(f"y must have as many rows as X ({first}), got {len(y)}")
+        self.fitted_ = self._solved(grown.statistics, y.ndim == 1, None)
+        return self
 
-        def checked() -> Iterable[np.ndarray]:
-            yield first
-            for block in iterator:
-                yield check_array(block, dtype=inputs.FLOATS)
+    @single_threaded_blas()
+    def fit_statistics(self, statistics: DualStatistics, flat: bool = False) -> Self:
+        """Fit to rows of which only the statistics are here, such as merged ones of several parts.
 
-        if len(y) > first.shape[1] > _SMALL:
-            solved = fit_sums(checked(), Y, weight, alphas)
-        else:
-            X = np.concatenate(list(checked()))
-            if len(X) != len(y):
-                raise ValueError(f"y must have as many rows as X ({len(X)}), got {len(y)}")
-            solved = fit_rows(X, Y, weight, alphas)
-        self.fitted_ = self._state(solved, y.ndim == 1, None)
+        With `flat`, targets were (n,), and predictions are.
+        """
+        self.check_parameters()
+        self.fitted_ = self._solved(statistics, flat, None)
         return self
 
     @single_threaded_blas()
@@ -250,14 +239,19 @@ class DualRidge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEst
         """Raise unless all penalties are positive."""
         checks.penalties("alphas", self.alphas, positive=True)
 
-    def _prepared(
-        self, y: np.ndarray, sample_weight: Any, features: int
-    ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
-        """Targets (n, targets), weights, and penalties of the sum over all features."""
-        weight = None
-        if sample_weight is not None:
-            weight = inputs.row_weights(sample_weight, y)
-        return y.reshape(len(y), -1), weight, np.asarray(self.alphas, float) * features
+    def _weights(self, sample_weight: Any, y: np.ndarray) -> np.ndarray | None:
+        return None if sample_weight is None else inputs.row_weights(sample_weight, y)
+
+    def _solved(
+        self, seen: DualStatistics, flat: bool, names: np.ndarray | None
+    ) -> FittedDualRidge:
+        """The solution from what was seen, with penalties of the sum over all features."""
+        alphas = np.asarray(self.alphas, float) * seen.n_features
+        if seen.sums is None:
+            solved = fit_rows(seen.rows, alphas)
+        else:
+            solved = fit_sums(seen.sums, seen.rows, alphas)
+        return self._state(solved, flat, names)
 
     def _state(self, solved: LinearFit, flat: bool, names: np.ndarray | None) -> FittedDualRidge:
         intercept = solved.y_mean - solved.x_mean @ solved.coef

@@ -11,10 +11,11 @@ weights, and its residual is multiplied by the root, too.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh, lapack
-from scipy.linalg.blas import dsymm, ssymm, ssyrk
+from scipy.linalg import LinAlgError, eigh
 
-from paralesn.readouts.normal_equations import from_dual, row_gram
+from paralesn.readouts import tiled_cholesky
+from paralesn.readouts.normal_equations import from_dual
+from paralesn.readouts.tiled_cholesky import row_gram
 
 _FREE = 1e-9  # a row's freedom below which it determines its own prediction
 
@@ -64,7 +65,7 @@ def downhill(Z: np.ndarray, Y: np.ndarray, alphas: np.ndarray, share: np.ndarray
     In single precision where Z has it and the penalty drowns its rounding error.
     """
     single = Z.dtype == np.float32
-    K = ssyrk(1.0, Z.T, trans=1, lower=1) if single else row_gram(Z)
+    K = row_gram(Z, np.float32 if single else float)
     rounding = 1e-7 * np.sqrt(len(Z)) * K.diagonal().max()
     errors, solved = np.full(len(alphas), np.nan), {}
 
@@ -94,17 +95,15 @@ def residuals(fitted: np.ndarray, leverages: np.ndarray, share: np.ndarray) -> n
 def _dual_and_left_out(
     K: np.ndarray, Y: np.ndarray, alpha: float, share: np.ndarray, rough: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Dual coefficients of a penalty and residuals of rows left out, from the inverse of K + a."""
-    matrix = np.array(K, np.float32 if rough else float, order="F")
+    """Dual coefficients of a penalty and residuals of rows left out, from a factor of K + a."""
+    matrix = np.array(K, np.float32 if rough else float)
     np.fill_diagonal(matrix, matrix.diagonal() + alpha)
-    names = ("spotrf", "spotri") if rough else ("dpotrf", "dpotri")
-    factor, invert = (getattr(lapack, name) for name in names)
-    lower, failed = factor(matrix, lower=1, overwrite_a=1)
-    if failed:
+    try:
+        lower = tiled_cholesky.factor(matrix)
+    except LinAlgError:
         return np.zeros(Y.shape), np.full(Y.shape, np.inf)
-    inverse, _ = invert(lower, lower=1, overwrite_c=1)
-    product = (ssymm if rough else dsymm)(1.0, inverse, np.asfortranarray(Y), lower=1)
-    dual = np.asarray(product, float)
+    dual = np.asarray(tiled_cholesky.solve(lower, Y), float)
     # dual = residual / a, and the inverse's diagonal is (1 - leverage) / a.
-    free = np.maximum(inverse.diagonal().astype(float) - share / alpha, _FREE / alpha)
+    diagonal = tiled_cholesky.inverse_diagonal(lower)
+    free = np.maximum(diagonal - share / alpha, _FREE / alpha)
     return dual, dual / free[:, None]

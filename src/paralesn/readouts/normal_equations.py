@@ -7,19 +7,11 @@ the rounding error; `triangular` and `ridge_path` are for the others.
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
-from scipy.linalg.blas import dsyrk
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from paralesn.readouts import tiled_cholesky
 
 _FEATURES = 2048  # columns converted to double precision at a time
-
-
-def row_gram(Z: np.ndarray) -> np.ndarray:
-    """Lower triangle of Z Z' in double precision, without a copy of all of Z in it."""
-    total = np.zeros((len(Z), len(Z)), order="F")
-    for first in range(0, Z.shape[1], _FEATURES):
-        columns = np.asarray(Z[:, first : first + _FEATURES], float)
-        total = dsyrk(1.0, columns.T, beta=1.0, c=total, trans=1, lower=1, overwrite_c=1)
-    return total
 
 
 def from_dual(Z: np.ndarray, dual: np.ndarray) -> np.ndarray:
@@ -42,44 +34,24 @@ def solve_rows(
     leverages : array (m,)
         Of the rows numbered `some` (m,).
     """
-    K = row_gram(Z)
-    np.fill_diagonal(K, K.diagonal() + alpha)
+    K = tiled_cholesky.row_gram(Z)
     lower = _cholesky_factor(K, alpha)
     units = np.zeros((len(Z), some.size))
     units[some, np.arange(some.size)] = 1.0
-    return from_dual(Z, cho_solve((lower, True), Y)), 1.0 - alpha * _squares(lower, units)
+    leverages = 1.0 - alpha * tiled_cholesky.squares(lower, units)
+    return from_dual(Z, tiled_cholesky.solve(lower, Y)), leverages
 
 
-class WeightedSums:
-    """Z' W Z, Z' W Y and the sums of W Z over rows that come in blocks."""
+def solve_sums(
+    gram: np.ndarray, cross: np.ndarray, alpha: float, some: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients (features, targets) from as many equations as there are features.
 
-    def __init__(self, features: int, targets: int) -> None:
-        self.gram = np.zeros((features, features), order="F")  # lower triangle
-        self.cross = np.zeros((features, targets))
-        self.total = np.zeros(features)
-
-    def add(self, block: np.ndarray, Y: np.ndarray, weight: np.ndarray) -> None:
-        """Add rows (n, features) with targets (n, targets) and weights (n,)."""
-        rows = np.asarray(block, float)
-        weighted = rows * np.sqrt(weight)[:, None]
-        self.gram = dsyrk(1.0, weighted.T, beta=1.0, c=self.gram, lower=1, overwrite_c=1)
-        self.total += weight @ rows
-        self.cross += rows.T @ (weight[:, None] * Y)
-
-    def solve(
-        self, alpha: float, weight: float, y_mean: np.ndarray, some: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients (features, targets) for centred rows, and the leverages of a few.
-
-        `weight` is the sum of the weights, `some` (m, features) are centred rows times the roots of
-        their weights. The sums are overwritten.
-        """
-        mean = self.total / weight
-        G = dsyrk(-weight, mean[:, None], beta=1.0, c=self.gram, lower=1, overwrite_c=1)
-        self.cross -= weight * np.outer(mean, y_mean)
-        np.fill_diagonal(G, G.diagonal() + alpha)
-        lower = _cholesky_factor(G, alpha)
-        return cho_solve((lower, True), self.cross), _squares(lower, np.asarray(some, float).T)
+    `gram` (features, features) and `cross` (features, targets) are products of centred rows, `some`
+    (m, features) centred rows times the roots of their weights, whose leverages are returned.
+    """
+    lower = _cholesky_factor(gram.copy(), alpha)
+    return tiled_cholesky.solve(lower, cross), tiled_cholesky.squares(lower, some.T)
 
 
 def cholesky_predictions(
@@ -105,15 +77,10 @@ def cholesky_predictions(
         yield held_out @ cho_solve(factor, cross) + y_mean
 
 
-def _squares(lower: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """c' A^-1 c of every column c, from the Cholesky factor of A."""
-    half = solve_triangular(lower, columns, lower=True, check_finite=False)
-    return np.einsum("ij,ij->j", half, half)
-
-
 def _cholesky_factor(matrix: np.ndarray, alpha: float) -> np.ndarray:
-    """Factor of a matrix whose lower triangle is given, and overwritten."""
+    """Factor of a matrix plus a penalty; the lower triangle is read, and overwritten."""
+    np.fill_diagonal(matrix, matrix.diagonal() + alpha)
     try:
-        return np.asarray(cho_factor(matrix, lower=True, overwrite_a=True)[0])
+        return tiled_cholesky.factor(matrix)
     except LinAlgError:
         raise ValueError(f"alphas must be large enough for the data, got {alpha!r}") from None

@@ -17,7 +17,7 @@ BLAS runs on one thread, since it rounds differently on another number of them. 
 into pieces, as many for every number of cores, which threads of ours share.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,10 +26,9 @@ from scipy.linalg.blas import dgemm, dtrmm
 from scipy.linalg.lapack import dtpqrt
 
 from paralesn.runtime import released_blas
-from paralesn.runtime.blas import single_threaded_blas
+from paralesn.runtime.blas import share_out, single_threaded_blas
 
 _EPS = np.finfo(float).eps
-_SHARED = 1 << 23  # multiplications that are worth the threads they are shared by
 _BAND = 32  # columns that LAPACK reflects at a time where two triangles are merged
 _ALONE = 1 << 16  # multiplications of a product that BLAS keeps to one thread
 _PIECE = 2048  # rows of a product that a thread takes at a time
@@ -120,22 +119,11 @@ def product(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
     pieces = [slice(first, first + _PIECE) for first in range(0, len(rows), _PIECE)]
 
     def multiply(cut: slice) -> None:
-        released_blas.product(rows[cut], weights, out[cut])
+        released_blas.multiply(out[cut], rows[cut], weights, 1.0, 0.0)
 
     with single_threaded_blas():
-        _for_each(multiply, pieces, rows.size * weights.shape[1])
+        share_out(multiply, pieces, rows.size * weights.shape[1])
     return out
-
-
-def _for_each(function: Callable[..., None], items: Sequence, multiplications: int) -> None:
-    """Call a function on every item, on several threads where there is much to do."""
-    if multiplications <= _SHARED or len(items) == 1:
-        for item in items:
-            function(item)
-        return
-    from paralesn.runtime import threads  # loads Numba
-
-    threads.for_each(function, items, threads.available())
 
 
 def _lapack(factor: np.ndarray | None, block: np.ndarray) -> np.ndarray:
@@ -214,11 +202,11 @@ def _solved_gram(pieces: list[np.ndarray], step: np.ndarray) -> np.ndarray:
     grams: list[Any] = [None] * len(pieces)
 
     def solve(number: int) -> None:
-        released_blas.solve_upper(pieces[number], step)
+        released_blas.solve_right(pieces[number], step)
         grams[number] = released_blas.upper_gram(pieces[number])
 
     rows, columns = sum(map(len, pieces)), step.shape[1]
-    _for_each(solve, range(len(pieces)), rows * columns**2)
+    share_out(solve, range(len(pieces)), rows * columns**2)
     total: np.ndarray = grams[0]
     for gram in grams[1:]:
         total += gram

@@ -1,13 +1,15 @@
 """BLAS on one thread, where its own would be in the way."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
 from paralesn.runtime.process import PerProcess
+
+_SHARED = 1 << 23  # multiplications that are worth the threads they are shared by
 
 
 class _Shared:
@@ -45,3 +47,17 @@ def single_threaded_blas() -> Iterator[None]:
             shared.users -= 1
             if shared.users == 0:
                 shared.limit.restore_original_limits()
+
+
+def share_out(function: Callable[..., None], items: Sequence, multiplications: int) -> None:
+    """Call a function on every item, on several threads where there is much to multiply.
+
+    For pieces of matrices that `released_blas` works on, within `single_threaded_blas`.
+    """
+    if multiplications <= _SHARED or len(items) == 1:
+        for item in items:
+            function(item)
+        return
+    from paralesn.runtime import threads  # loads Numba
+
+    threads.for_each(function, items, threads.available())

@@ -1,0 +1,252 @@
+"""What ridge regression with many features keeps of the rows it has seen, in pieces that merge.
+
+Rows themselves, while there are no more of them than features; beyond that the matrix of their
+products and a random sample of them, by which the penalty is chosen. The sample is that of the
+rows whose numbers have the least hash values: it does not matter in which pieces they came.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from paralesn.persistence import register
+from paralesn.readouts import tiled_cholesky
+
+SMALL = 1500  # features up to which rows are kept far beyond their number
+_MANY = 1 << 14  # rows kept where features are few
+SAMPLE = 4096  # rows that the penalty is chosen by, at most
+_ROWS = 1024  # rows added to the sums at a time
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class KeptRows:
+    """Rows (n, features) as they came, their targets (n, targets), weights and numbers (n,)."""
+
+    X: np.ndarray
+    Y: np.ndarray
+    weight: np.ndarray
+    numbers: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def taken(self, places: np.ndarray) -> Self:
+        """Some of the rows."""
+        parts = (self.X, self.Y, self.weight, self.numbers)
+        return type(self)(*(part[places] for part in parts))
+
+    def joined(self, *others: Self) -> Self:
+        """These rows, and then others."""
+        every = (self, *others)
+        return type(self)(
+            np.concatenate([rows.X for rows in every]),
+            np.concatenate([rows.Y for rows in every]),
+            np.concatenate([rows.weight for rows in every]),
+            np.concatenate([rows.numbers for rows in every]),
+        )
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class ProductSums:
+    """Products of rows without their mean, times their weights, summed.
+
+    Attributes
+    ----------
+    weight : float
+        Sum of the weights.
+    x_mean, y_mean : arrays (features,), (targets,)
+    gram : array (features, features)
+        Of which the lower triangle counts.
+    cross : array (features, targets)
+    """
+
+    weight: float
+    x_mean: np.ndarray
+    y_mean: np.ndarray
+    gram: np.ndarray
+    cross: np.ndarray
+
+    @classmethod
+    def empty(cls, features: int, targets: int) -> Self:
+        """Sums over no rows."""
+        zeros = np.zeros(features), np.zeros(targets)
+        return cls(0.0, *zeros, np.zeros((features, features)), np.zeros((features, targets)))
+
+    def merged(self, other: Self) -> Self:
+        """Sums over the rows of both; neither is changed."""
+        both = replace(self, gram=self.gram + other.gram, cross=self.cross + other.cross)
+        return both._moved(other.weight, other.x_mean, other.y_mean)
+
+    def grown(self, rows: KeptRows) -> Self:
+        """Sums over further rows, too. The matrices of these sums are used up."""
+        sums = self
+        for first in range(0, len(rows), _ROWS):
+            cut = slice(first, first + _ROWS)
+            w = rows.weight[cut]
+            total = float(w.sum())
+            if not total:
+                continue
+            X, Y = np.asarray(rows.X[cut], float), rows.Y[cut]
+            x_mean, y_mean = (np.einsum("i,ij->j", w, part) / total for part in (X, Y))
+            root = np.sqrt(w)[:, None]
+            sums._add((X - x_mean) * root, (Y - y_mean) * root)
+            sums = sums._moved(total, x_mean, y_mean)
+        return sums
+
+    def _add(self, Z: np.ndarray, targets: np.ndarray) -> None:
+        """Add the products of rows, in place."""
+        tiled_cholesky.add_column_gram(self.gram, Z)
+        self.cross.__iadd__(Z.T @ targets)
+
+    def _moved(self, weight: float, x_mean: np.ndarray, y_mean: np.ndarray) -> Self:
+        """After products around another mean were added: the difference of means counts, too."""
+        total = self.weight + weight
+        if not self.weight or not weight:
+            means = (self.x_mean, self.y_mean) if self.weight else (x_mean, y_mean)
+            return replace(self, weight=total, x_mean=means[0], y_mean=means[1])
+        x, y, root = x_mean - self.x_mean, y_mean - self.y_mean, self.weight * weight / total
+        self._add((np.sqrt(root) * x)[None], (np.sqrt(root) * y)[None])
+        share = weight / total
+        moved = self.x_mean + share * x, self.y_mean + share * y
+        return replace(self, weight=total, x_mean=moved[0], y_mean=moved[1])
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class DualStatistics:
+    """Everything known of the rows seen.
+
+    Attributes
+    ----------
+    n_rows : int
+    kept : tuple of KeptRows
+        All rows or, where there are sums, a sample of them.
+    sums : ProductSums or None
+    """
+
+    n_rows: int
+    kept: tuple[KeptRows, ...]
+    sums: ProductSums | None = None
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.kept[0].X.shape[1])
+
+    @property
+    def rows(self) -> KeptRows:
+        """The rows kept, in the order of their numbers."""
+        every = self.kept[0].joined(*self.kept[1:])
+        order = np.argsort(every.numbers, kind="stable")
+        is_sorted = bool((np.diff(order) == 1).all())
+        return every if is_sorted else every.taken(order)
+
+    def merged(self, other: Self) -> Self:
+        """Statistics of the rows of both; neither is changed."""
+        if other.n_features != self.n_features:
+            raise ValueError(
+                f"both must have seen as many features, got {self.n_features}, {other.n_features}"
+            )
+        count, kept = self.n_rows + other.n_rows, (*self.kept, *other.kept)
+        if self.sums is None and other.sums is None:
+            return replace(self, n_rows=count, kept=kept)._bounded()
+        if self.sums is not None and other.sums is not None:
+            sums = self.sums.merged(other.sums)
+        else:
+            whole, few = (self, other) if self.sums is not None else (other, self)
+            assert whole.sums is not None
+            sums = _copied(whole.sums).grown(few.rows)
+        return replace(self, n_rows=count, kept=(_sample(kept),), sums=sums)
+
+    def _bounded(self) -> Self:
+        """With sums in the place of rows that have become too many."""
+        p = self.n_features
+        if self.n_rows <= p or (p <= SMALL and self.n_rows <= _MANY):
+            return self
+        sums = ProductSums.empty(p, self.kept[0].Y.shape[1])
+        for rows in self.kept:
+            sums = sums.grown(rows)
+        return replace(self, kept=(_sample(self.kept),), sums=sums)
+
+    def standardised(self, mean: np.ndarray, scale: np.ndarray) -> Self:
+        """Statistics of features (x - mean) / scale, which come in the precision of the rows."""
+        kept = tuple(
+            replace(rows, X=(rows.X - mean.astype(rows.X.dtype)) / scale.astype(rows.X.dtype))
+            for rows in self.kept
+        )
+        sums = self.sums
+        if sums is not None:
+            gram = sums.gram / scale
+            gram /= scale[:, None]
+            cross, x_mean = sums.cross / scale[:, None], (sums.x_mean - mean) / scale
+            sums = replace(sums, gram=gram, cross=cross, x_mean=x_mean)
+        return replace(self, kept=kept, sums=sums)
+
+    def moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and standard deviation (features,) of all features."""
+        if self.sums is not None:
+            return self.sums.x_mean, np.sqrt(self.sums.gram.diagonal() / self.sums.weight)
+        rows = self.rows
+        mean = rows.X.mean(axis=0, dtype=float)
+        squares = np.zeros(mean.size)
+        for first in range(0, len(rows), _ROWS):
+            away = rows.X[first : first + _ROWS] - mean
+            squares += np.einsum("ij,ij->j", away, away)
+        return mean, np.sqrt(squares / len(rows))
+
+
+class DualAccumulator:
+    """Statistics that grow block by block, without a copy of their matrices for each block."""
+
+    def __init__(self, before: DualStatistics | None = None) -> None:
+        self._before = before
+        self._is_own = before is None  # what came from elsewhere is not changed
+
+    def add(self, X: np.ndarray, Y: np.ndarray, weight: np.ndarray | None, first: int) -> None:
+        """Add rows X (n, features), numbered from `first`."""
+        w = np.ones(len(X)) if weight is None else weight
+        rows = KeptRows(X, Y, w, np.arange(first, first + len(X)))
+        before = self._before
+        if before is None or before.sums is None:
+            kept = (rows,) if before is None else (*before.kept, rows)
+            count = len(rows) + (0 if before is None else before.n_rows)
+            self._before, self._is_own = DualStatistics(count, kept)._bounded(), True
+            return
+        sums = (before.sums if self._is_own else _copied(before.sums)).grown(rows)
+        kept = (_sample((*before.kept, rows)),)
+        self._before = DualStatistics(before.n_rows + len(rows), kept, sums)
+        self._is_own = True
+
+    @property
+    def statistics(self) -> DualStatistics:
+        """What was seen; the accumulator must not be used any more."""
+        if self._before is None:
+            raise ValueError("X must hold at least one row")
+        return self._before
+
+
+def _copied(sums: ProductSums) -> ProductSums:
+    return replace(sums, gram=sums.gram.copy(), cross=sums.cross.copy())
+
+
+def _sample(kept: tuple[KeptRows, ...]) -> KeptRows:
+    """The rows with the least hash values, at most so many, ascending by their numbers."""
+    every = kept[0].joined(*kept[1:])
+    if len(every) > SAMPLE:
+        every = every.taken(np.argsort(hashed(every.numbers), kind="stable")[:SAMPLE])
+    return every.taken(np.argsort(every.numbers, kind="stable"))
+
+
+def hashed(numbers: np.ndarray) -> np.ndarray:
+    """Numbers as random as any, and always the same for the same row: the finaliser of SplitMix64.
+
+    Steele, Lea and Flood (2014), Fast splittable pseudorandom number generators.
+    """
+    with np.errstate(over="ignore"):
+        z = (np.asarray(numbers).astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return z ^ (z >> np.uint64(31))
