@@ -48,6 +48,14 @@ class MissingValues:
     last: np.ndarray
     by_series: bool = False
 
+    @classmethod
+    def of(
+        cls, how: str, mean: Any = (), flagged: Any = (), by_series: bool = False
+    ) -> "MissingValues":
+        """What is known before the end of a series is."""
+        arrays = np.array(mean, float), np.array(flagged, int)
+        return cls(how, *arrays, np.zeros(0), by_series)
+
     def check(self, width: int) -> None:
         """Check what a file said, for an estimator whose first component reads `width` inputs."""
         features = width - self.flagged.size
@@ -174,7 +182,7 @@ def opened(
         _not_turned(raw)
     mean, flagged = _measured(raw) if how == MASK else (np.zeros(0), np.zeros(0, int))
     missing = MissingValues(how, mean, flagged, np.zeros(0), by_series)
-    source = _filled(raw, missing)
+    source = filled(raw, missing)
     if raw.kind == SINGLE:
         end = source.read(first=int(source.lengths[0]) - 1).rows[0]
         missing = replace(missing, last=end[: raw.n_features])
@@ -191,7 +199,7 @@ def reopened(
     """Open further series in the same way."""
     if missing is None:
         return parse(X, n_features, owner, hint=HINT)
-    return _filled(parse(X, n_features, owner, allow_nan=True), missing)
+    return filled(parse(X, n_features, owner, allow_nan=True), missing)
 
 
 def _not_turned(source: Source) -> Source:
@@ -205,7 +213,7 @@ def _not_turned(source: Source) -> Source:
     return source
 
 
-def _filled(raw: Source, missing: MissingValues) -> Source:
+def filled(raw: Source, missing: MissingValues) -> Source:
     """The source without holes: at once where it is small, else as it is read."""
     lazy = FilledSource(raw.arrays, raw.lengths, raw.kind, raw.first_series, missing=missing)
     return sources.read_at_once(lazy) if sources.is_small(raw) else lazy
@@ -222,6 +230,33 @@ def known_means(moments: ColumnMoments) -> tuple[np.ndarray, np.ndarray]:
         feature = int(moments.count.argmin())
         raise ValueError(f"X must hold a number for feature {feature}, got only NaN")
     return moments.mean, np.flatnonzero(moments.count < moments.rows)
+
+
+def check_infinite(raw: Source, moments: ColumnMoments) -> None:
+    """Raise, naming the place, where a known value is infinite."""
+    known = moments.count > 0
+    if not np.isfinite([moments.low[known], moments.high[known]]).all():
+        zeros = MissingValues.of(MASK, np.zeros(raw.n_features))
+        sources.moments_of(filled(raw, zeros))
+
+
+def filled_moments(moments: ColumnMoments, flagged: np.ndarray) -> ColumnMoments:
+    """Moments of inputs whose missing values are read as the mean, and of the indicators.
+
+    A value at the mean adds to the count and to nothing else; an indicator that is 1 in a share q
+    of all rows has the mean q and the variance q (1 - q).
+    """
+    rows = float(moments.rows)
+    missing = rows - moments.count[flagged]
+    share = missing / rows
+    return ColumnMoments(
+        np.full(moments.mean.size + flagged.size, rows),
+        np.concatenate([moments.mean, share]),
+        np.concatenate([moments.squares, missing * (1 - share) / 4]),  # in units of 2
+        np.concatenate([moments.low, np.zeros(flagged.size)]),
+        np.concatenate([moments.high, np.ones(flagged.size)]),
+        moments.rows,
+    )
 
 
 def _known_means(whole: np.ndarray, otherwise: np.ndarray) -> np.ndarray:

@@ -7,7 +7,6 @@ import numpy as np
 
 from paralesn.estimators.state_blocks import StateBlocks
 from paralesn.estimators.targets import Targets
-from paralesn.readouts.ridge import Ridge
 
 
 def omits_nan(readout: Any) -> bool:
@@ -31,15 +30,3 @@ def lessons_of(
         elif pairs:
             states, wanted = zip(*pairs, strict=True)
             yield np.concatenate(states), np.concatenate(wanted)
-
-
-def learn(readout: Any, lessons: Iterator[tuple[np.ndarray, np.ndarray]], is_flat: bool) -> None:
-    """Fit a readout, block by block where it can learn so."""
-    if isinstance(readout, Ridge):
-        for states, wanted in lessons:
-            readout.partial_fit(states, wanted)
-        readout.coef_  # noqa: B018 (solve now, so that predicting changes nothing)
-        return
-    pairs = list(lessons)
-    wanted = np.concatenate([pair[1] for pair in pairs])
-    readout.fit(np.concatenate([pair[0] for pair in pairs]), wanted[:, 0] if is_flat else wanted)

@@ -9,21 +9,17 @@ from sklearn.metrics import r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names, _get_feature_names, check_is_fitted
 
-from paralesn import checks, scaling, series
-from paralesn.estimators import defaults, online
+from paralesn import checks, series
+from paralesn.estimators import defaults, online, regressor_passes
 from paralesn.estimators import feedback as output_feedback
-from paralesn.estimators.components import (
-    check_readout,
-    check_reservoir,
-    own_readout,
-    own_reservoir,
-)
+from paralesn.estimators.components import check_readout, check_reservoir
 from paralesn.estimators.feedback import Feedback, Loop
-from paralesn.estimators.lessons import learn, lessons_of, omits_nan
+from paralesn.estimators.lessons import lessons_of, omits_nan
+from paralesn.estimators.passes import Block
 from paralesn.estimators.state_blocks import StateBlocks
 from paralesn.estimators.targets import Targets, restore, targets_for
 from paralesn.layers.state import State
-from paralesn.missing import ERROR, MissingValues, opened, reopened
+from paralesn.missing import CHOICES, ERROR, MissingValues, reopened
 from paralesn.persistence import register
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.base import Reservoir
@@ -32,22 +28,21 @@ from paralesn.sources import Source
 from paralesn.tunable import TunableDefaults
 from paralesn.typing import ListOfSeries
 
-_WASHOUT, _SHARE = 100, 10  # of each series a tenth is left out, at most a hundred steps
-
 
 @register
 @dataclass(frozen=True, eq=False)
 class FittedRegressor:
     """Everything a regressor learnt.
 
-    `state` is that of the reservoir at the end of training, `feature_names` are those of a frame's
+    `state` is that of the reservoir at the end of training, or None where series came in blocks
+    and their states were not kept, `feature_names` are those of a frame's
     columns, `is_flat` says whether targets came without an axis of their own, and `feedback` what
     is fed back, if anything.
     """
 
     reservoir: Reservoir
     readout: Any
-    state: State
+    state: State | None
     scaling: Scaling | None
     feature_names: np.ndarray | None
     is_flat: bool
@@ -62,7 +57,7 @@ class FittedRegressor:
         if self.feedback is not None:
             self.feedback.check()
             origin = output_feedback.origin(self.reservoir)
-        if self.state.origin != origin:
+        if self.state is not None and self.state.origin != origin:
             raise ValueError("the state does not belong to the reservoir")
         if self.scaling is not None:
             self.scaling.check(self.n_inputs)
@@ -176,46 +171,20 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
         X : array-like (time, features) or (batch, time, features), or list of arrays
         y : array-like (time,) or (time, targets), with a batch axis or as a list where X is
         """
-        standardize = checks.flag("standardize", self.standardize)
-        is_fed_back = checks.flag("feedback", self.feedback)
-        noise = checks.number("feedback_noise", self.feedback_noise, 0.0)
-        reservoir = own_reservoir(self.reservoir, defaults.regressing_reservoir, standardize)
-        readout = own_readout(self.readout, defaults.regressing_readout, "regression")
         names = _get_feature_names(X)
-        source, missing = opened(X, self.missing, type(self).__name__)
-        targets = targets_for(y, source, allow_nan=omits_nan(readout) and not is_fed_back)
-        washout = self._checked_washouts(source)
-        scales = read = scaling.measure(source) if standardize else None
-        feedback = None
-        if is_fed_back:
-            rng = checks.generator(self.seed)
-            source, feedback = output_feedback.prepare(source, targets, standardize, noise, rng)
-            read = feedback.joint(scales)
-        reservoir.fit_to(source, read)
-        blocks = StateBlocks(reservoir, read, source)
-        learn(readout, lessons_of(blocks, targets, washout), targets.flat)
-        state = self._end(blocks, reservoir, feedback, targets)
-        self.fitted_ = FittedRegressor(
-            reservoir, readout, state, scales, names, targets.flat, missing, feedback
-        )
+        checks.choice("missing", self.missing, CHOICES)
+        source = regressor_passes.raw_source(X, self.missing, type(self).__name__)
+        step: Any = regressor_passes.begin(self, source.n_features, names=names)
+        block = Block(source, y)
+        if isinstance(step, regressor_passes.InputSurvey):
+            step = step.finish(step.digest(block))
+        source, targets = step.open(block)
+        if self.feedback:
+            step, source = step.fed_back(source, targets)
+        step = step.shown(source)
+        learnt = step.learnt(source, targets, 0, None, None)
+        self.fitted_ = step.finish(learnt).fitted_
         return self
-
-    def _checked_washouts(self, source: Source) -> np.ndarray:
-        """The washout of each series, which must be longer."""
-        washout = self._washouts(source)
-        if (source.lengths <= washout).any():
-            b = int((source.lengths <= washout).argmax())
-            raise ValueError(
-                f"every series must be longer than the washout ({washout[b]} steps), got "
-                f"{source.lengths[b]} in series {b}; washout=None leaves out a tenth of each"
-            )
-        return washout
-
-    def _washouts(self, source: Source) -> np.ndarray:
-        """Time steps at the start of each series that are neither learnt from nor scored."""
-        if self.washout is None:
-            return np.minimum(_WASHOUT, source.lengths // _SHARE)
-        return np.full(len(source), checks.integer("washout", self.washout, 0))
 
     @available_if(_learns_on)
     def partial_fit(self, X: Any, y: Any, *, fresh: bool = False) -> Self:
@@ -241,8 +210,12 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
         allow_nan = omits_nan(readout) and fitted.feedback is None
         targets = targets_for(y, source, allow_nan=allow_nan)
         if not fresh:
-            online.check_goes_on(fitted.state, source)
-        washout = self._checked_washouts(source) if fresh else np.zeros(len(source), int)
+            online.check_goes_on(self.state_, source)
+        washout = (
+            regressor_passes.check_washouts(self.washout, source.lengths)
+            if fresh
+            else np.zeros(len(source), int)
+        )
         start = None if fresh else fitted.state
         if fitted.feedback is None:
             blocks = StateBlocks(fitted.reservoir, fitted.scaling, source, start)
@@ -356,7 +329,7 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
         source = self._source(X)
         omits = omits_nan(self.readout_) and self.fitted_.feedback is None
         targets = targets_for(y, source, allow_nan=omits)
-        skipped = self._washouts(source)
+        skipped = regressor_passes.washouts(self.washout, source.lengths)
         if (rest := int(np.maximum(source.lengths - skipped, 0).sum())) < 2:
             raise ValueError(
                 f"X must leave at least two time steps after the washout ({skipped.max()} steps) "
@@ -403,6 +376,11 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
     @property
     def state_(self) -> State:
         """State of the reservoir at the end of training."""
+        if self.fitted_.state is None:
+            raise AttributeError(
+                "state_: states at the ends of series are not kept where these came in blocks; "
+                "partial_fit(fresh=True) learns from series that begin"
+            )
         return self.fitted_.state
 
     @property

@@ -6,6 +6,7 @@ order; of their upper halves only what lies in a tile of the diagonal is written
 """
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky
@@ -21,18 +22,18 @@ def _tiles(n: int) -> list[slice]:
     return [slice(a, min(a + _TILE, n)) for a in range(0, n, _TILE)]
 
 
-def row_gram(Z: np.ndarray, dtype: type = float) -> np.ndarray:
+def row_gram(Z: np.ndarray, dtype: Any = float) -> np.ndarray:
     """Lower triangle of Z Z' (n, n), without a copy of all of Z (n, features) in double precision.
 
     The upper one is zero but for tiles.
     """
     n, p = Z.shape
-    total = np.zeros((n, n), dtype)
+    total: np.ndarray = np.zeros((n, n), dtype)
     edges = [*range(0, p, _COLUMNS), p]
 
     def add(pair: tuple[slice, slice]) -> None:
         for first, last in pairwise(edges):
-            a, b = (np.ascontiguousarray(Z[rows, first:last], dtype) for rows in pair)
+            a, b = (np.asarray(Z[rows, first:last], dtype) for rows in pair)
             multiply(total[pair], a, b.T, 1.0, 1.0)
 
     _on_tiles(add, n, p)
