@@ -176,10 +176,10 @@ def opened(
     checks.choice("missing", how, CHOICES)
     if how == ERROR or isinstance(X, Source):
         source = parse(X, None, owner, hint=HINT)
-        return (_not_turned(source) if by_series else source), None
+        return (not_turned(source) if by_series else source), None
     raw = parse(X, None, owner, allow_nan=True)
     if by_series:
-        _not_turned(raw)
+        not_turned(raw)
     mean, flagged = _measured(raw) if how == MASK else (np.zeros(0), np.zeros(0, int))
     missing = MissingValues(how, mean, flagged, np.zeros(0), by_series)
     source = filled(raw, missing)
@@ -202,7 +202,7 @@ def reopened(
     return filled(parse(X, n_features, owner, allow_nan=True), missing)
 
 
-def _not_turned(source: Source) -> Source:
+def not_turned(source: Source) -> Source:
     """The source; refused if its series are of a single step, as features and time swapped are."""
     if source.longest == 1 and source.n_features > 1:
         shape = (len(source), 1, source.n_features)

@@ -26,7 +26,7 @@ class ColumnMoments:
     Attributes
     ----------
     count : array (columns,)
-        Known values of each column; NaN is left out.
+        Known values of each column, or the sum of their weights; NaN is left out.
     mean : array (columns,)
         Zero where nothing is known.
     squares : array (columns,)
@@ -44,10 +44,18 @@ class ColumnMoments:
     high: np.ndarray
     rows: int
 
+    @classmethod
+    def of_nothing(cls, columns: int) -> Self:
+        """Moments before any row was seen."""
+        zeros, reach = np.zeros(columns), np.full(columns, np.inf)
+        return cls(zeros, zeros, zeros, reach, -reach, 0)
+
     @property
     def spread(self) -> np.ndarray:
         """Standard deviation (ddof 0) of each column, 0 where nothing varies or is known."""
-        return np.sqrt(self.squares / np.maximum(self.count, 1.0)) * unit_of(self.low, self.high)
+        return np.sqrt(self.squares / np.where(self.count > 0, self.count, 1.0)) * unit_of(
+            self.low, self.high
+        )
 
     @property
     def variance(self) -> np.ndarray:
@@ -58,7 +66,7 @@ class ColumnMoments:
         """Moments of the rows of both; neither is changed."""
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
         unit, count = unit_of(low, high), self.count + other.count
-        share = other.count / np.maximum(count, 1.0)
+        share = other.count / np.where(count > 0, count, 1.0)
         with np.errstate(over="ignore", invalid="ignore"):
             both = (self.count > 0) & (other.count > 0)
             delta = np.where(both, other.mean - self.mean, 0.0)
@@ -75,8 +83,10 @@ class ColumnMoments:
         return all(array.shape == (columns,) for array in arrays) and isinstance(self.rows, int)
 
 
-def measured(rows: np.ndarray) -> ColumnMoments:
+def measured(rows: np.ndarray, weight: np.ndarray | None = None) -> ColumnMoments:
     """Moments of rows (n, columns), of which NaN are left out.
+
+    With weights (n,), none negative, `count` is their sum, and rows of weight zero are left out.
 
     Examples
     --------
@@ -87,15 +97,18 @@ def measured(rows: np.ndarray) -> ColumnMoments:
     (array([3., 5.]), array([3., 5.]), array([3., 2.]), array([2.160247, 0.      ]))
     """
     known = ~np.isnan(rows)
-    count = known.sum(axis=0).astype(float)
+    if weight is not None:
+        known &= (weight > 0)[:, None]
+    w = np.where(known, 1.0 if weight is None else weight[:, None], 0.0)
+    count = w.sum(axis=0)
     low = np.where(known, rows, np.inf).min(axis=0, initial=np.inf)
     high = np.where(known, rows, -np.inf).max(axis=0, initial=-np.inf)
     with np.errstate(over="ignore", invalid="ignore"):
         origin = np.where(low == high, low, low / 2 + high / 2)
         origin = np.where(count > 0, origin, 0.0)
         shifted = np.where(known, rows - origin, 0.0) / unit_of(low, high)
-        mean = shifted.sum(axis=0) / np.maximum(count, 1.0)
-        squares = (np.where(known, shifted - mean, 0.0) ** 2).sum(axis=0)
+        mean = (w * shifted).sum(axis=0) / np.where(count > 0, count, 1.0)
+        squares = (w * (shifted - mean) ** 2).sum(axis=0)
         mean = origin + mean * unit_of(low, high)
     return ColumnMoments(count, mean, squares, low, high, len(rows))
 

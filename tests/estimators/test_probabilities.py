@@ -201,11 +201,11 @@ def test_who_knows_probabilities(rng):
 
 
 def test_many_series_are_calibrated_on_some(rng, monkeypatch):
-    from paralesn.estimators import series_readout
+    from paralesn.readouts import dual_statistics
 
     X, y = tones(60, 2, rng)
     whole = pe.ReservoirClassifier(POOLED).fit(X, y).fitted_.calibration
-    monkeypatch.setattr(series_readout, "_LEFT_OUT", 40)
+    monkeypatch.setattr(dual_statistics, "SAMPLE", 40)
     some = pe.ReservoirClassifier(POOLED).fit(X, y).fitted_.calibration
     assert some.doubt == pytest.approx(1 / 42)
     assert some.power == pytest.approx(whole.power, rel=0.5)

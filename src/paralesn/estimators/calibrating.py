@@ -14,12 +14,17 @@ def calibrated(
     left_out: LeftOut,
     labels: np.ndarray,
     weight: np.ndarray | None,
+    counts: np.ndarray,
     before: PowerCalibration | None = None,
 ) -> PowerCalibration:
-    """Calibration on series left out, but for those that are the only ones of their class."""
-    several = np.bincount(labels)[labels[left_out.rows]] > 1
-    rows, decision = left_out.rows[several], left_out.predictions[several]
-    return _on_rows(rows, decision, labels, weight, before)
+    """Calibration on series left out, but for those that are the only ones of their class.
+
+    labels, weight (m,) are of the series left out; `counts` (classes,) say how many of each class
+    there are.
+    """
+    several = counts[labels] > 1
+    some = None if weight is None else weight[several]
+    return _calibrated(left_out.predictions[several], labels[several], some, before)
 
 
 def learn_calibrated(
@@ -39,20 +44,22 @@ def learn_calibrated(
     arguments: dict[str, Any] = {} if weight is None else {"sample_weight": weight}
     if not hasattr(readout, "fitted_") or len(block) >= block.shape[1]:
         readout.partial_fit(block, targets, **arguments)
-        return calibrated(left_out_rows(readout, block, targets, weight), labels, weight, before)
+        left_out = left_out_rows(readout, block, targets, weight)
+        some = None if weight is None else weight[left_out.rows]
+        return calibrated(left_out, labels[left_out.rows], some, np.bincount(labels), before)
     decision = readout.predict(block).reshape(len(block), -1)
     readout.partial_fit(block, targets, **arguments)
     rows = np.arange(len(block)) if weight is None else np.flatnonzero(weight)
-    return _on_rows(rows, decision[rows], labels, weight, before)
+    some = None if weight is None else weight[rows]
+    return _calibrated(decision[rows], labels[rows], some, before)
 
 
-def _on_rows(
-    rows: np.ndarray,
+def _calibrated(
     decision: np.ndarray,
     labels: np.ndarray,
     weight: np.ndarray | None,
     before: PowerCalibration | None,
 ) -> PowerCalibration:
-    """Calibration by decision values (n, targets) of these rows."""
+    """Calibration by decision values (n, targets)."""
     decision = decision[:, 0] if decision.shape[1] == 1 else decision
-    return calibrate(decision, labels[rows], None if weight is None else weight[rows], before)
+    return calibrate(decision, labels, weight, before)

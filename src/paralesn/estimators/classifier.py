@@ -2,28 +2,34 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, is_regressor
-from sklearn.utils import assert_all_finite, compute_sample_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    check_is_fitted,
-    column_or_1d,
-)
+from sklearn.utils.validation import check_is_fitted
 
 from paralesn import checks, sources
 from paralesn.estimators import defaults, online
 from paralesn.estimators.calibrating import calibrated, learn_calibrated
-from paralesn.estimators.components import check_readout, own_features
+from paralesn.estimators.components import check_readout, own_features, own_readout
 from paralesn.estimators.probabilities import PowerCalibration
-from paralesn.estimators.series_readout import SeriesReadout, check_weighs, data_for, fit_readout
-from paralesn.missing import ERROR, MissingValues, reopened
+from paralesn.estimators.series_passes import data_for
+from paralesn.estimators.series_readout import SeriesReadout
+from paralesn.estimators.series_targets import (
+    ClassTask,
+    LabelSurvey,
+    check_class_weight,
+    codes_of,
+    indicators,
+)
+from paralesn.missing import ERROR, MissingValues, opened, reopened
 from paralesn.persistence import register
 from paralesn.readouts import inputs
 from paralesn.readouts.dual_ridge import DualRidge
+from paralesn.readouts.dual_statistics import KeptRows
+from paralesn.readouts.fitted_dual_ridge import LeftOut
 from paralesn.readouts.ridge import Ridge
 from paralesn.sources import Source
 
@@ -152,16 +158,33 @@ class ReservoirClassifier(ClassifierMixin, SeriesReadout):
             Labels: whole numbers, strings, truth values.
         sample_weight : array (batch,), optional
         """
-        features, readout, source, missing = self._begin(X, "classification")
-        classes, labels = _classes(y, len(source))
-        weight = self._weights(classes, labels, sample_weight)
-        if weight is not None:
-            check_weighs(readout, "class_weight and sample_weight need")
-        targets = _indicators(labels, classes.size) if is_regressor(readout) else classes[labels]
-        left_out = fit_readout(features, readout, source, targets, weight)
-        calibration = None if left_out is None else calibrated(left_out, labels, weight)
-        self.fitted_ = FittedClassifier(features, readout, classes, missing, calibration)
+        self._fit(X, y, sample_weight)
         return self
+
+    def _task(self) -> ClassTask:
+        return ClassTask(self.class_weight)
+
+    def is_flat(self, survey: LabelSurvey) -> bool:
+        """Whether a readout has a single target: that of two classes."""
+        return survey.classes.size == 2
+
+    def restored_targets(self, Y: np.ndarray, survey: LabelSurvey, readout: Any) -> np.ndarray:
+        """Targets (n, targets) as a readout of another library takes them."""
+        if not is_regressor(readout):
+            return survey.classes[Y[:, 0].astype(int)]
+        return Y[:, 0] if self.is_flat(survey) else Y
+
+    def assembled(
+        self, features: Any, readout: Any, survey: LabelSurvey, missing: MissingValues | None,
+        left_out: LeftOut | None, kept: KeptRows,
+    ) -> FittedClassifier:  # fmt: skip
+        """What was learnt, from what passes over the series led to."""
+        calibration = None
+        if left_out is not None:
+            at = np.searchsorted(kept.numbers, left_out.rows)
+            weight = kept.weight[at] if self._task().is_weighted(survey) else None
+            calibration = calibrated(left_out, codes_of(kept.Y[at]), weight, survey.counts)
+        return FittedClassifier(features, readout, survey.classes, missing, calibration)
 
     @available_if(_learns_on)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -176,9 +199,9 @@ class ReservoirClassifier(ClassifierMixin, SeriesReadout):
         classes : array-like, optional
             All labels there will be; needed in the first call if its y does not hold them all.
         """
-        if self.class_weight == "balanced":
+        if self.class_weight is not None and not isinstance(self.class_weight, Mapping):
             expected = "None or a dict for partial_fit, which does not know how many will come"
-            raise checks.fail("class_weight", "balanced", expected)
+            raise checks.fail("class_weight", self.class_weight, expected)
         if not hasattr(self, "fitted_"):
             fitted, source = self._first_lesson(X, online.all_classes(classes, y))
         else:
@@ -189,10 +212,10 @@ class ReservoirClassifier(ClassifierMixin, SeriesReadout):
             source = reopened(X, fitted.missing, *call)
         readout = online.own_learner(fitted.readout)
         labels = online.labels_among(fitted.classes, y, len(source))
-        weight = self._weights(fitted.classes, labels, sample_weight, is_part=True)
+        weight = self._weights(fitted.classes, labels, sample_weight)
         targets = fitted.classes[labels]
         if is_regressor(readout):
-            targets = _indicators(labels, fitted.classes.size)
+            targets = indicators(labels, fitted.classes.size)
         calibration, first = fitted.calibration, 0
         for block in fitted.features.blocks(data_for(fitted.features, source)):
             cut = slice(first, first + len(block))
@@ -208,7 +231,11 @@ class ReservoirClassifier(ClassifierMixin, SeriesReadout):
 
     def _first_lesson(self, X: Any, classes: np.ndarray) -> tuple[FittedClassifier, Source]:
         """Features calibrated on the first series, a readout that knows nothing, and the series."""
-        features, readout, source, missing = self._begin(X, "classification")
+        features = own_features(self.features, partial(self.component, "features"))
+        default = partial(defaults.classifying_readout, features)
+        readout = own_readout(self.readout, default, "classification")
+        call = (self.missing, type(self).__name__, sources.collection)
+        source, missing = opened(X, *call, by_series=True)
         features.fit(data_for(features, source))
         return FittedClassifier(features, readout, classes, missing), source
 
@@ -257,58 +284,15 @@ class ReservoirClassifier(ClassifierMixin, SeriesReadout):
         return self._read_out(X, self.readout_.decision_function)
 
     def _weights(
-        self, classes: np.ndarray, labels: np.ndarray, sample_weight: Any, is_part: bool = False
+        self, classes: np.ndarray, labels: np.ndarray, sample_weight: Any
     ) -> np.ndarray | None:
-        """Weights of the series: their own times those of their classes, of which all must be there
-        unless these are only part of them."""
+        """Weights of further series: their own times those of their classes."""
         weight = np.ones(labels.size)
         if sample_weight is not None:
             weight = inputs.row_weights(sample_weight, labels)
         given = self.class_weight
-        if isinstance(given, Mapping):
-            unknown = [label for label in given if label not in classes.tolist()]
-            if unknown:
-                expected = f"a dict with keys among the labels {classes.tolist()}"
-                raise checks.fail("class_weight", given, expected)
-            for label, value in given.items():
-                checks.number(f"class_weight[{label!r}]", value, 0)
-            given = dict(given)
-        elif given not in (None, "balanced"):
-            raise checks.fail("class_weight", given, "None, 'balanced' or a dict")
-        if given is None and sample_weight is None:
-            return None
-        weight = weight * compute_sample_weight(given, classes[labels])
-        of_class = np.bincount(labels, weight, classes.size)
-        if not is_part and not of_class.all():
-            lost = classes.tolist()[int(of_class.argmin())]
-            raise ValueError(f"class_weight and sample_weight must leave some of class {lost!r}")
-        return weight
-
-
-def _classes(y: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The labels there are, and the number of each series' label."""
-    if y is None:
-        raise ValueError("requires y to be passed, but the target y is None")
-    y = column_or_1d(np.asarray(y), warn=True)  # as pandas gives it, nullable or not
-    if y.size != count:
-        raise ValueError(f"y must hold a label for each of the {count} series, got {y.size}")
-    kinds = sorted({type(label).__name__ for label in y.tolist()})
-    if y.dtype == object and len(kinds) > 1:
-        raise TypeError(f"y must hold labels of one type, got {', '.join(kinds)}")
-    if y.dtype == object and kinds != ["str"]:
-        y = np.array(y.tolist())
-    assert_all_finite(y, input_name="y")
-    check_classification_targets(y)
-    classes, labels = np.unique(y, return_inverse=True)
-    if classes.size < 2:
-        raise ValueError(
-            f"y must hold at least two classes, got one class: {classes.tolist()[0]!r}"
-        )
-    return classes, labels
-
-
-def _indicators(labels: np.ndarray, count: int) -> np.ndarray:
-    """Targets -1 and 1: a column for each class, or one for the second of two."""
-    if count == 2:
-        return np.where(labels == 1, 1.0, -1.0)
-    return np.where(labels[:, None] == np.arange(count), 1.0, -1.0)
+        if not isinstance(given, Mapping):
+            return None if sample_weight is None else weight
+        check_class_weight(given, classes)
+        of_class = [float(given.get(label, 1.0)) for label in classes.tolist()]
+        return weight * np.array(of_class)[labels]

@@ -344,7 +344,7 @@ class StatePass(Pass):
         check_partial(partial, StatePartial)
         if partial.readout is not None:
             readout = copy(partial.readout)
-            readout.coef_  # noqa: B018 (solve now, so that predicting changes nothing)
+            readout.solve()  # with alpha chosen by all rows; and predicting changes nothing
         else:
             wanted = np.concatenate([pair[1] for pair in partial.rows])
             states = np.concatenate([pair[0] for pair in partial.rows])

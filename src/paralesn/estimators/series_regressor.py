@@ -8,11 +8,10 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from paralesn.estimators import defaults
 from paralesn.estimators.components import check_readout
-from paralesn.estimators.series_readout import SeriesReadout, check_weighs, fit_readout
+from paralesn.estimators.series_readout import SeriesReadout
+from paralesn.estimators.series_targets import NumberSurvey, NumberTask
 from paralesn.missing import ERROR, MissingValues
 from paralesn.persistence import register
-from paralesn.readouts import inputs
-from paralesn.readouts.dual_ridge import DualRidge
 
 
 @register
@@ -98,20 +97,27 @@ class ReservoirSeriesRegressor(MultiOutputMixin, RegressorMixin, SeriesReadout):
         y : array-like (batch,) or (batch, targets)
         sample_weight : array (batch,), optional
         """
-        features, readout, source, missing = self._begin(X, "regression")
-        targets = _targets(y, len(source))
-        weight = None
-        if sample_weight is not None:
-            check_weighs(readout, "sample_weight needs")
-            weight = inputs.row_weights(sample_weight, targets)
-        mean, scale = np.zeros(targets[0].size), np.ones(targets[0].size)
-        if isinstance(readout, DualRidge):
-            mean, scale = _measured(targets, weight)
-        scaled = ((targets.reshape(len(targets), -1) - mean) / scale).reshape(targets.shape)
-        fit_readout(features, readout, source, scaled, weight)
-        is_flat = targets.ndim == 1
-        self.fitted_ = FittedSeriesRegressor(features, readout, mean, scale, is_flat, missing)
+        self._fit(X, y, sample_weight)
         return self
+
+    def _task(self) -> NumberTask:
+        return NumberTask()
+
+    def is_flat(self, survey: NumberSurvey) -> bool:
+        """Whether targets came without an axis of their own."""
+        return survey.is_flat
+
+    def restored_targets(self, Y: np.ndarray, survey: NumberSurvey, readout: Any) -> np.ndarray:
+        """Targets (n, targets) as a readout of another library takes them."""
+        return Y[:, 0] if survey.is_flat else Y
+
+    def assembled(
+        self, features: Any, readout: Any, survey: NumberSurvey, missing: MissingValues | None,
+        left_out: Any, kept: Any,
+    ) -> FittedSeriesRegressor:  # fmt: skip
+        """What was learnt, from what passes over the series led to."""
+        mean, scale = NumberTask().scale(survey, readout)
+        return FittedSeriesRegressor(features, readout, mean, scale, survey.is_flat, missing)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predictions for the series X: (batch,) or (batch, targets)."""
@@ -119,19 +125,3 @@ class ReservoirSeriesRegressor(MultiOutputMixin, RegressorMixin, SeriesReadout):
         fitted = self.fitted_
         restored = predicted.reshape(len(predicted), -1) * fitted.scale + fitted.mean
         return restored[:, 0] if fitted.is_flat else restored
-
-
-def _targets(y: Any, count: int) -> np.ndarray:
-    """Targets (n,) or (n, targets) of so many series."""
-    targets = inputs.numeric_targets(y)
-    if len(targets) != count:
-        raise ValueError(f"y must hold a target for each of the {count} series, got {len(targets)}")
-    return targets
-
-
-def _measured(targets: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Means and standard deviations (targets,), the latter 1 where nothing varies."""
-    columns = targets.reshape(len(targets), -1)
-    mean = np.average(columns, axis=0, weights=weight)
-    spread = np.sqrt(np.average((columns - mean) ** 2, axis=0, weights=weight))
-    return mean, np.where(spread > 1e-12 * np.abs(mean), spread, 1.0)

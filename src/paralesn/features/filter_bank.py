@@ -1,6 +1,7 @@
 """Filter banks: thousands of features of whole series, from filters that are drawn, not trained."""
 
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from paralesn import checks, scaling, sources
 from paralesn.engines.cpu.filter_layout import CHUNK, KINDS
 from paralesn.features import filter_drawing, levels
-from paralesn.features.filter_drawing import NormalisedSeries
+from paralesn.features.filter_drawing import FilterDraft, NormalisedSeries
 from paralesn.features.fitted_filter_bank import FittedFilterBank
 from paralesn.persistence import register
 from paralesn.series import Series
@@ -99,16 +100,16 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             arrays (time, features) or (time,), of equal length or not
         """
         source = sources.collection(X, None, type(self).__name__)
-        drawn = self._draw(source)
-        self.fitted_ = drawn.measured(self._raw_blocks(drawn, source))
+        drawn = self._drawn_for(source)
+        self.fitted_ = drawn.measured(self.raw_blocks(drawn, source))
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit to X and return its features, in one pass."""
         source = sources.collection(X, None, type(self).__name__)
-        drawn = self._draw(source)
+        drawn = self._drawn_for(source)
         out = np.empty((len(source), drawn.mean.size), np.float32)
-        self.fitted_ = drawn.measured(_copied(self._raw_blocks(drawn, source), out))
+        self.fitted_ = drawn.measured(_copied(self.raw_blocks(drawn, source), out))
         for first in range(0, len(out), _SERIES):
             self._standardise(out[first : first + _SERIES])
         return out
@@ -126,7 +127,7 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """The same in blocks of series, one after the other, in bounded memory."""
         check_is_fitted(self, "fitted_")
         source = sources.collection(X, self.n_features_in_, type(self).__name__)
-        for block in self._raw_blocks(self.fitted_, source):
+        for block in self.raw_blocks(self.fitted_, source):
             self._standardise(block)
             yield block
 
@@ -174,8 +175,17 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     # -- drawing and features --------------------------------------------------------------------
 
-    def _draw(self, source: Source) -> FittedFilterBank:
-        """Check everything, draw and calibrate the filters; features are not measured yet."""
+    def _drawn_for(self, source: Source) -> FittedFilterBank:
+        """Filters drawn and calibrated for series; features are not measured yet."""
+        draft = self.draft(len(source), float(np.median(source.lengths)), source.n_features)
+        channel_scale = None if self.normalize else scaling.measure(source).scale
+        level_scale = None
+        if self.levels:
+            level_scale = levels.measure(group.read() for group in _groups(source))
+        return self.calibrated(draft, source.take(draft.sample), channel_scale, level_scale)
+
+    def draft(self, count: int, length: float, channels: int) -> FilterDraft:
+        """Check everything, and draw filters for so many series of a usual length."""
         checks.integer("units", self.units, CHUNK)
         if self.units % CHUNK:
             raise checks.fail("units", self.units, f"a multiple of {CHUNK}")
@@ -184,26 +194,35 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         checks.flag("levels", self.levels)
         checks.jobs(self.n_jobs)
         rng = checks.generator(self.seed)
-        channel_scale = None if self.normalize else scaling.measure(source).scale
-        length = float(np.median(source.lengths))
-        combinations = filter_drawing.draw_combinations(source.n_features, self.units, rng)
+        combinations = filter_drawing.draw_combinations(channels, self.units, rng)
         drawn = filter_drawing.draw_filters(length, self.units, rng)
-        chosen = source.take(filter_drawing.draw_sample(len(source), length, rng))
+        sample = filter_drawing.draw_sample(count, length, rng)
+        return FilterDraft(combinations, drawn, sample, rng)
+
+    def calibrated(
+        self,
+        draft: FilterDraft,
+        chosen: Series,
+        channel_scale: np.ndarray | None,
+        level_scale: levels.LevelScale | None,
+    ) -> FittedFilterBank:
+        """Filters calibrated on the series that a draft chose; features are not measured yet.
+
+        `channel_scale` is the spread of channels where series are not normalised, `level_scale`
+        that of levels where these are described.
+        """
         filters, thresholds = filter_drawing.calibrate(
             self._normalised(chosen, channel_scale),
-            combinations,
-            drawn,
+            draft.combinations,
+            draft.drawn,
             self.thresholds,
-            rng,
+            deepcopy(draft.rng),
             self.n_jobs,
         )
-        scale, further = None, 0
-        if self.levels:
-            scale = levels.measure(group.read() for group in _groups(source))
-            further = scale.centre.size
+        further = 0 if level_scale is None else level_scale.centre.size
         columns = np.zeros(self.units * (self.thresholds + KINDS) + further, np.float32)
         return FittedFilterBank(
-            filters, combinations, thresholds, columns, columns, channel_scale, scale
+            filters, draft.combinations, thresholds, columns, columns, channel_scale, level_scale
         )
 
     def _normalised(self, series: Series, channel_scale: np.ndarray | None) -> NormalisedSeries:
@@ -218,7 +237,7 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 x = (scaled - scaled[starts].repeat(lengths, axis=0)).astype(np.float32)
         return NormalisedSeries(x, starts, lengths)
 
-    def _raw_blocks(self, drawn: FittedFilterBank, source: Source) -> Iterator[np.ndarray]:
+    def raw_blocks(self, drawn: FittedFilterBank, source: Source) -> Iterator[np.ndarray]:
         """Features of blocks of series, not yet standardised."""
         from paralesn.engines.cpu import filters
 

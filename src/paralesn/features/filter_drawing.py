@@ -28,6 +28,15 @@ class DrawnFilters(NamedTuple):
     mix: np.ndarray
 
 
+class FilterDraft(NamedTuple):
+    """Filters as drawn, the numbers of the series to calibrate them on, and what draws the rest."""
+
+    combinations: np.ndarray
+    drawn: DrawnFilters
+    sample: list[int]
+    rng: np.random.Generator
+
+
 def draw_combinations(channels: int, units: int, rng: np.random.Generator) -> np.ndarray:
     """Weights (chunks, runs, channels): a random few channels for every run of filters."""
     runs = units // RUN

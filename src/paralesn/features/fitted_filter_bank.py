@@ -61,7 +61,10 @@ class FittedFilterBank:
             squares = squares + np.einsum("ij,ij->j", shifted, shifted)
         mean = total / count
         spread = np.sqrt(np.maximum(squares / count - mean**2, 0.0))
-        mean += origin
+        return self.scaled_by(mean + origin, spread)
+
+    def scaled_by(self, mean: np.ndarray, spread: np.ndarray) -> "FittedFilterBank":
+        """With the scale that follows from the features' means and standard deviations."""
         varies = spread > 1e-6 * (np.abs(mean) + 1e-12)
         scale = np.ones_like(spread)
         chunks, thresholds, _ = self.thresholds.shape

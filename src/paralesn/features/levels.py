@@ -81,7 +81,11 @@ class LevelScale:
 
 def measure(groups: Iterable[Series]) -> LevelScale:
     """Median and spread of the statistics of training series."""
-    values = np.concatenate([statistics(series) for series in groups])
+    return scale_of(np.concatenate([statistics(series) for series in groups]))
+
+
+def scale_of(values: np.ndarray) -> LevelScale:
+    """Median and spread of statistics (series, columns)."""
     low, centre, high = np.quantile(values, (0.25, 0.5, 0.75), axis=0)
     width, deviation = (high - low) / 1.349, values.std(axis=0)
     width = np.where(width > 1e-9 * deviation, width, deviation)  # most series may be alike

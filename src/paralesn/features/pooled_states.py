@@ -1,6 +1,6 @@
 """Pooled states: a row of features for each series, a reservoir's states summed up over time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import pi
 from typing import Any, ClassVar, Self
@@ -11,10 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from paralesn import checks, scaling, sources
 from paralesn.engines.base import check_pools
+from paralesn.moments import ColumnMoments
 from paralesn.persistence import register
 from paralesn.reservoirs.base import Reservoir
 from paralesn.reservoirs.paralesn import ParalESN
 from paralesn.scaling import Scaling
+from paralesn.series import SINGLE, Series
 from paralesn.tunable import TunableDefaults
 
 _VALUES = 1 << 22  # input values read at a time
@@ -114,15 +116,35 @@ class PooledStates(
             arrays (time, features) or (time,), of equal length or not
         y : ignored
         """
+        source = sources.collection(X, None, type(self).__name__)
+        measured = scaling.measure(source) if self.standardize else None
+        self.fitted_ = self._drawn(measured, lambda own: own.fit_to(source, measured))
+        return self
+
+    def fit_moments(self, moments: ColumnMoments) -> Self:
+        """Draw the reservoir for series of which only the moments are here.
+
+        For series that lie in blocks; a reservoir that adapts to its input has to see it.
+        """
+        measured = scaling.scaling_of(moments) if self.standardize else None
+        zeros = Series(np.zeros((1, moments.mean.size)), np.array([1]), SINGLE)
+        self.fitted_ = self._drawn(measured, lambda own: own.fit(zeros))
+        return self
+
+    @property
+    def adapts(self) -> bool:
+        """Whether the reservoir adapts to its input, so that it has to see all of it."""
+        return bool(getattr(self.component("reservoir"), "adapts", False))
+
+    def _drawn(
+        self, measured: Scaling | None, draw: Callable[[Reservoir], Any]
+    ) -> FittedPooledStates:
         pools = check_pools(self.pool, "pool")
         segments = checks.integer("segments", self.segments, 1)
         checks.flag("standardize", self.standardize)
         reservoir = self._own_reservoir()
-        source = sources.collection(X, None, type(self).__name__)
-        measured = scaling.measure(source) if self.standardize else None
-        reservoir.fit_to(source, measured)
-        self.fitted_ = FittedPooledStates(reservoir, pools, segments, measured)
-        return self
+        draw(reservoir)
+        return FittedPooledStates(reservoir, pools, segments, measured)
 
     def transform(self, X: Any) -> np.ndarray:
         """Features (batch, segments * pools * units) of series X, in the reservoir's precision."""

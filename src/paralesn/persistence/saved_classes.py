@@ -6,6 +6,12 @@ A file names a class by its bare name; this table, and never the file, says what
 MODULES = {
     "AlphaChoice": "readouts.fitted_ridge",
     "Calibration": "estimators.state_forecaster.calibration",
+    "ChosenSeries": "estimators.series_passes",
+    "FeaturePartial": "estimators.series_passes",
+    "KnownMoments": "estimators.series_passes",
+    "SeriesSurvey": "estimators.series_passes",
+    "LabelSurvey": "estimators.series_targets",
+    "NumberSurvey": "estimators.series_targets",
     "ColumnMoments": "moments",
     "ContinuousESN": "reservoirs.continuous",
     "Cycle": "layers.operators",

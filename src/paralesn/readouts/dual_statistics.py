@@ -37,8 +37,16 @@ class KeptRows:
         parts = (self.X, self.Y, self.weight, self.numbers)
         return type(self)(*(part[places] for part in parts))
 
+    def in_order(self) -> Self:
+        """The rows in the order of their numbers."""
+        if (np.diff(self.numbers) >= 0).all():
+            return self
+        return self.taken(np.argsort(self.numbers, kind="stable"))
+
     def joined(self, *others: Self) -> Self:
         """These rows, and then others."""
+        if not others:
+            return self
         every = (self, *others)
         return type(self)(
             np.concatenate([rows.X for rows in every]),
@@ -139,10 +147,7 @@ class DualStatistics:
     @property
     def rows(self) -> KeptRows:
         """The rows kept, in the order of their numbers."""
-        every = self.kept[0].joined(*self.kept[1:])
-        order = np.argsort(every.numbers, kind="stable")
-        is_sorted = bool((np.diff(order) == 1).all())
-        return every if is_sorted else every.taken(order)
+        return self.kept[0].joined(*self.kept[1:]).in_order()
 
     def merged(self, other: Self) -> Self:
         """Statistics of the rows of both; neither is changed."""
@@ -159,7 +164,7 @@ class DualStatistics:
             whole, few = (self, other) if self.sums is not None else (other, self)
             assert whole.sums is not None
             sums = _copied(whole.sums).grown(few.rows)
-        return replace(self, n_rows=count, kept=(_sample(kept),), sums=sums)
+        return replace(self, n_rows=count, kept=(sample_rows(kept),), sums=sums)
 
     def _bounded(self) -> Self:
         """With sums in the place of rows that have become too many."""
@@ -169,14 +174,15 @@ class DualStatistics:
         sums = ProductSums.empty(p, self.kept[0].Y.shape[1])
         for rows in self.kept:
             sums = sums.grown(rows)
-        return replace(self, kept=(_sample(self.kept),), sums=sums)
+        return replace(self, kept=(sample_rows(self.kept),), sums=sums)
 
     def standardised(self, mean: np.ndarray, scale: np.ndarray) -> Self:
         """Statistics of features (x - mean) / scale, which come in the precision of the rows."""
-        kept = tuple(
-            replace(rows, X=(rows.X - mean.astype(rows.X.dtype)) / scale.astype(rows.X.dtype))
-            for rows in self.kept
-        )
+        rows = self.rows
+        dtype = rows.X.dtype
+        scaled = rows.X - mean.astype(dtype)
+        scaled /= scale.astype(dtype)
+        kept = (replace(rows, X=scaled),)
         sums = self.sums
         if sums is not None:
             gram = sums.gram / scale
@@ -208,7 +214,10 @@ class DualAccumulator:
     def add(self, X: np.ndarray, Y: np.ndarray, weight: np.ndarray | None, first: int) -> None:
         """Add rows X (n, features), numbered from `first`."""
         w = np.ones(len(X)) if weight is None else weight
-        rows = KeptRows(X, Y, w, np.arange(first, first + len(X)))
+        self.add_rows(KeptRows(X, Y, w, np.arange(first, first + len(X))))
+
+    def add_rows(self, rows: KeptRows) -> None:
+        """Add rows that know their numbers."""
         before = self._before
         if before is None or before.sums is None:
             kept = (rows,) if before is None else (*before.kept, rows)
@@ -216,7 +225,7 @@ class DualAccumulator:
             self._before, self._is_own = DualStatistics(count, kept)._bounded(), True
             return
         sums = (before.sums if self._is_own else _copied(before.sums)).grown(rows)
-        kept = (_sample((*before.kept, rows)),)
+        kept = (sample_rows((*before.kept, rows)),)
         self._before = DualStatistics(before.n_rows + len(rows), kept, sums)
         self._is_own = True
 
@@ -232,12 +241,13 @@ def _copied(sums: ProductSums) -> ProductSums:
     return replace(sums, gram=sums.gram.copy(), cross=sums.cross.copy())
 
 
-def _sample(kept: tuple[KeptRows, ...]) -> KeptRows:
+def sample_rows(kept: tuple[KeptRows, ...], most: int | None = None) -> KeptRows:
     """The rows with the least hash values, at most so many, ascending by their numbers."""
+    most = SAMPLE if most is None else most
     every = kept[0].joined(*kept[1:])
-    if len(every) > SAMPLE:
-        every = every.taken(np.argsort(hashed(every.numbers), kind="stable")[:SAMPLE])
-    return every.taken(np.argsort(every.numbers, kind="stable"))
+    if len(every) > most:
+        every = every.taken(np.argsort(hashed(every.numbers), kind="stable")[:most])
+    return every.in_order()
 
 
 def hashed(numbers: np.ndarray) -> np.ndarray:
