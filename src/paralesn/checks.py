@@ -14,6 +14,16 @@ def fail(name: str, value: Any, expected: str, error: type[Exception] = ValueErr
     return error(f"{name} must be {expected}, got {value!r}")
 
 
+def in_memory(name: str, value: Any) -> None:
+    """Raise for what lies on a cluster or is not computed yet: a dask array, frame or bag."""
+    if hasattr(value, "__dask_graph__"):
+        kind = type(value).__name__.lower()
+        raise TypeError(
+            f"{name} must be in memory, got a dask {kind}: paralesn.dask.fit(model, X, y) fits a "
+            f"model to it block by block, {name}.compute() brings it here"
+        )
+
+
 def integer(name: str, value: Any, least: int, most: int | None = None) -> int:
     """Whole number from `least` to `most`."""
     expected = f"a whole number of at least {least}"

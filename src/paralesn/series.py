@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
+from paralesn import checks
+
 _WORTH_COMPILING = 1 << 28  # bytes of read-only input that are not copied
 SINGLE, BATCH, RAGGED = "single", "batch", "ragged"
 
@@ -85,6 +87,7 @@ def is_collection(X: Any) -> bool:
 
 def numeric(X: Any, name: str = "X") -> np.ndarray:
     """X as an array of real numbers, not yet converted nor checked for finite values."""
+    checks.in_memory(name, X)
     if issparse(X):
         raise TypeError(f"{name} must be dense, got sparse data of shape {X.shape}")
     if getattr(X, "requires_grad", False):

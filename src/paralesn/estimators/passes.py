@@ -68,6 +68,10 @@ class Pass(ABC):
         """Whether series ``first`` to before ``first + count`` matter to this pass."""
         return True
 
+    def warm_up(self) -> None:
+        """Compile what digesting takes, so that one worker of a machine does it for all."""
+        return
+
     @property
     def rows_per_merge(self) -> int:
         """Time steps, or series, that a partial should be of, so that merging costs little."""

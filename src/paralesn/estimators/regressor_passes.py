@@ -31,6 +31,7 @@ from paralesn.series import SINGLE, Series
 from paralesn.sources import Source
 
 _WASHOUT, _SHARE = 100, 10  # of each series a tenth is left out, at most a hundred steps
+_STEPS = 1 << 16  # read at a time where only the last state matters
 _WORTH_MERGING = 32  # rows for each column that a merge of readouts takes a fiftieth of
 
 
@@ -325,10 +326,23 @@ class StatePass(Pass):
         owner = type(self.model).__name__
         halo = raw_source(before, self.model.missing, owner)
         halo = halo if self.missing is None else missing.filled(halo, self.missing)
-        blocks = StateBlocks(self.reservoir, self.scaling, halo)
-        for _ in blocks:
-            pass
-        return blocks.state
+        return self.end_after(halo, None)
+
+    def end_after(self, source: Source, before: State | None) -> State:
+        """The state of the reservoir after a single series that begins in `before`."""
+        state = before
+        dtype = self.reservoir.real_dtype if self.scaling is None else sources.FLOAT
+        for piece in source.blocks(_STEPS, dtype):
+            read = piece if self.scaling is None else self.scaling.apply_to(piece)
+            _, state = self.reservoir.last(read, state, return_state=True)
+        assert state is not None
+        return state
+
+    def warm_up(self) -> None:
+        """Compile what digesting takes, on a few steps of zeros."""
+        width = self.reservoir.n_features_in_
+        self.reservoir.run(one_step_of_zeros(width))
+        self.reservoir.last(one_step_of_zeros(width), return_state=True)
 
     def end_of(self, blocks: StateBlocks, targets: Targets) -> State:
         """State of the model after blocks whose targets are known."""

@@ -17,6 +17,7 @@ from paralesn import checks, missing, sources
 from paralesn.estimators import defaults
 from paralesn.estimators.components import own_features, own_readout
 from paralesn.estimators.passes import Block, Held, Pass, check_partial
+from paralesn.estimators.series_targets import Encoded
 from paralesn.features import levels
 from paralesn.features.filter_bank import FilterBank
 from paralesn.features.filter_drawing import FilterDraft
@@ -323,6 +324,15 @@ class FeaturePass(_SeriesPass):
 
     survey: SeriesSurvey
     is_raw: bool = False
+
+    def warm_up(self) -> None:
+        """Compile what computing features takes, on two series of the usual length."""
+        width = self.survey.n_features - (0 if self.missing is None else self.missing.flagged.size)
+        noise = np.random.default_rng(0).normal(
+            size=(2, max(2, int(self.survey.lengths[0])), width)
+        )
+        for _ in self._lessons(self.open(Block(noise)), 0, Encoded(np.zeros((2, 1)), None)):
+            pass
 
     @property
     def is_flat(self) -> bool:

@@ -131,6 +131,7 @@ def checked_labels(y: Any, count: int) -> np.ndarray:
     """Labels (n,) of one type, a label for each of `count` series."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
+    checks.in_memory("y", y)
     y = column_or_1d(np.asarray(y), warn=True)  # as pandas gives it, nullable or not
     if y.size != count:
         raise ValueError(f"y must hold a label for each of the {count} series, got {y.size}")

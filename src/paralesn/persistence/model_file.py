@@ -55,6 +55,16 @@ def save(
     ...     pe.load(folder + "/model.esn"), load_metadata(folder + "/model.esn")
     (ParalESN(units=7), {'by': 'me'})
     """
+    data = to_bytes(model, metadata)
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"path must be in an existing folder, got {str(path)!r}")
+    with replacing(path) as unfinished:
+        unfinished.write_bytes(data)
+
+
+def to_bytes(model: object, metadata: Mapping[str, Any] | None = None) -> bytes:
+    """What `save` writes to a file."""
     if entry_of(model) is None and scikit_learn.public_name(model) is None:
         foreign = scikit_learn.is_foreign(model)
         raise TypeError(
@@ -67,12 +77,7 @@ def save(
     if metadata is not None:
         content["metadata"] = dict(metadata)
     body = json.dumps({**content, "model": encode(model, arrays, "model")}, allow_nan=True)
-    data = write_tensors(arrays, {"paralesn": body, "sha256": checksum(body, arrays)})
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"path must be in an existing folder, got {str(path)!r}")
-    with replacing(path) as unfinished:
-        unfinished.write_bytes(data)
+    return write_tensors(arrays, {"paralesn": body, "sha256": checksum(body, arrays)})
 
 
 @overload
@@ -105,8 +110,13 @@ def load(path: str | os.PathLike, expect: type | None = None) -> object:
     """
     if expect is not None and not isinstance(expect, type):
         raise TypeError(f"expect must be a class, got {expect!r}")
-    content, arrays = _read(path)
-    with _named(path):
+    return from_bytes(Path(path).read_bytes(), path, expect)
+
+
+def from_bytes(data: bytes, name: str | os.PathLike, expect: type | None = None) -> object:
+    """What `load` makes of a file's content; `name` is what it is called in messages."""
+    content, arrays = _parsed(data, name)
+    with _named(name):
         if "object" not in content["model"]:
             raise KeyError("it holds no model")
         model = decode(content["model"], arrays)
@@ -117,14 +127,13 @@ def load(path: str | os.PathLike, expect: type | None = None) -> object:
 
 def load_metadata(path: str | os.PathLike) -> dict[str, Any]:
     """What was saved with a model besides it; empty where nothing was."""
-    content, _ = _read(path)
+    content, _ = _parsed(Path(path).read_bytes(), path)
     with _named(path):
         return dict(content.get("metadata", {}))
 
 
-def _read(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _parsed(data: bytes, path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The JSON and the arrays of a file, checked to be whole."""
-    data = Path(path).read_bytes()
     with _named(path):
         header, arrays = read_header(data), read_tensors(data)
         body = header["paralesn"]

@@ -11,6 +11,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from paralesn import checks
+
 FLOATS = (np.float64, np.float32)
 
 
@@ -42,6 +44,7 @@ class Features(NamedTuple):
 
 def first_states(model: Any, X: Any, **options: Any) -> tuple[np.ndarray, np.ndarray | None]:
     """States (n, features) to fit `model` to, and the names of their features."""
+    checks.in_memory("X", X)
     names = _get_feature_names(X)
     return check_array(X, dtype=FLOATS, estimator=model, input_name="X", **options), names
 
@@ -62,6 +65,7 @@ def numeric_targets(y: Any, rows: int | None = None, *, allow_nan: bool = False)
     """Targets (n,) or (n, targets) float64; `rows` of them where that is given."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
+    checks.in_memory("y", y)
     finite: Any = "allow-nan" if allow_nan else True
     array = check_array(y, ensure_2d=False, dtype=float, ensure_all_finite=finite, input_name="y")
     if array.ndim not in (1, 2):

@@ -8,7 +8,9 @@ which is as long as a small reservoir runs.)
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from queue import SimpleQueue
 from typing import TypeVar
 
@@ -32,16 +34,35 @@ class _Shared:
 _of_process = PerProcess(_Shared)
 
 
+_limit: ContextVar[int | None] = ContextVar("threads", default=None)
+
+
+@contextmanager
+def limited(threads: int) -> Iterator[None]:
+    """Let what is called use so many threads at most, by default and where more are asked for.
+
+    For tasks of a scheduler that keeps every core busy with another task.
+    """
+    token = _limit.set(threads)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
 def available() -> int:
     """Number of cores Numba is given (``NUMBA_NUM_THREADS``, else the process's affinity)."""
-    return int(numba.config.NUMBA_NUM_THREADS)
+    limit, cores = _limit.get(), int(numba.config.NUMBA_NUM_THREADS)
+    return cores if limit is None else min(limit, cores)
 
 
 def count(n_jobs: int | None) -> int:
     """Number of threads that `n_jobs` asks for; negative counts back from all cores."""
     if n_jobs is None:
         return available()
-    return n_jobs if n_jobs > 0 else max(1, available() + 1 + n_jobs)
+    limit = _limit.get()
+    wanted = n_jobs if n_jobs > 0 else max(1, available() + 1 + n_jobs)
+    return wanted if limit is None else min(limit, wanted)
 
 
 def _answer(calls: "SimpleQueue[Callable[[], None]]") -> None:

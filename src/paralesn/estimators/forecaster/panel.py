@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn import series
+from paralesn import checks, series
 from paralesn.estimators.forecaster.frames import (
     Index,
     backend_of,
@@ -164,8 +164,7 @@ def _counted(notes: list[str]) -> list[str]:
 
 
 def _read_arrays(y: Any, name: str) -> tuple[Layout, list[np.ndarray]]:
-    if hasattr(y, "dask"):
-        raise TypeError(f"{name} must be in memory, got a dask array: call compute() on it first")
+    checks.in_memory(name, y)
     if hasattr(y, "to_arrow_table"):  # a relation of DuckDB
         raise TypeError(
             f"{name} must be in memory, got a {type(y).__name__}: call to_arrow_table() on it first"

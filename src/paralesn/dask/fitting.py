@@ -1,0 +1,248 @@
+"""Fit an estimator to data in blocks: a graph of tasks for every pass, the same for any cluster.
+
+Consecutive blocks form runs, long enough for merging to cost little beside learning; within a run
+each block is added to the partial of those before it. Runs are merged in a tree that follows their
+numbers. Both depend on the data's blocks alone, so that neither the number of workers nor their
+deaths change a bit of the result.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from dask.delayed import delayed
+
+from paralesn import checks
+from paralesn.dask import checkpoints, cluster
+from paralesn.dask.blocks import TIME, Part, Parts, parts_of
+from paralesn.dask.checkpoints import Checkpoints
+from paralesn.dask.time_chunks import Starts, starts_of
+from paralesn.distributed import digest, finish, is_plan, merge, plan
+from paralesn.estimators.passes import Pass
+from paralesn.estimators.regressor import ReservoirRegressor
+from paralesn.estimators.regressor_passes import StatePass
+from paralesn.runtime import threads
+from paralesn.runtime.blas import single_threaded_blas
+
+_KEPT_RUNS = 8  # runs whose merged partial a checkpoint holds
+
+
+def fit(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    client: Any = None,
+    sample_weight: Any = None,
+    halo: int | None = None,
+    persist: bool | None = None,
+    checkpoint: Any = None,
+    progress: bool = True,
+    id: str | None = None,
+    time: str | None = None,
+    features: Any = None,
+) -> Any:
+    """Fit an estimator to data of Dask, block by block, and return it fitted.
+
+    Parameters
+    ----------
+    model : ReservoirRegressor, ReservoirClassifier or ReservoirSeriesRegressor
+        It stays as it is; what is returned is an ordinary fitted one of its kind, without `state_`
+        where blocks hold whole series.
+    X : dask array, bag, list of delayed blocks, or path
+        An array (cases, time, features) is cut over cases. For a `ReservoirRegressor`, (time,
+        features) or (time,) is a single series, cut over time; for estimators of whole series,
+        (cases, time) are univariate ones. Partitions of a bag and delayed blocks are lists of
+        series of any lengths. A path or fsspec URL is a folder of Parquet files.
+    y : dask array, bag, list of delayed blocks, array in memory, or name of a column
+        Targets or labels, as the model takes them; of files, the name of their column.
+    client : distributed.Client, optional
+        Default: the current one or, without any, the threads of this process.
+    sample_weight : as y, optional
+        Weights of whole series.
+    halo : int, optional
+        Time steps before a piece of a series that are read for its first state. Default: so many
+        that nothing is left of the state before them or, where that is much, for one diagonal
+        layer, none: states then carry over exactly, for which the series is read once more.
+    persist : bool, optional
+        Keep X in the memory of the cluster, so that it is read once. Default: where it takes a
+        third of that memory at most; otherwise each pass reads it again.
+    checkpoint : path or fsspec URL, optional
+        A folder for partials of subtrees. Called again with it, a fit that was stopped is taken up.
+        It must be reachable by every worker, and belong to the same data.
+    progress : bool
+        Show the progress in the terminal.
+    id, time, features : str, str and sequence of str, optional
+        Columns of Parquet files: what tells series apart (default: a file is a series), what rows
+        are sorted by, and inputs (default: all others).
+
+    Returns
+    -------
+    model : the fitted estimator
+
+    Examples
+    --------
+    >>> import dask.array as da, numpy as np, paralesn as pe
+    >>> from paralesn.dask import fit
+    >>> x = da.random.default_rng(0).normal(size=20_000, chunks=5_000)
+    >>> y = x**2 + da.roll(x, 3)
+    >>> model = fit(pe.ReservoirRegressor(pe.ParalESN(units=50)), x, y, progress=False)
+    >>> here = pe.ReservoirRegressor(pe.ParalESN(units=50)).fit(x.compute(), y.compute())
+    >>> new = np.random.default_rng(1).normal(size=300)
+    >>> bool(np.abs(model.predict(new) - here.predict(new)).max() < 1e-10)
+    True
+    """
+    takes_time = isinstance(model, ReservoirRegressor)
+    columns = {"id": id, "time": time, "features": features}
+    parts = parts_of(X, y, sample_weight, takes_time, **columns)
+    if halo is not None:
+        checks.integer("halo", halo, 0)
+        if parts.kind != TIME:
+            raise checks.fail("halo", halo, "None for blocks of whole series")
+    checks.flag("progress", progress)
+    steps = parts.steps if parts.kind == TIME else None
+    step = plan(model, parts.n_features, steps=steps)  # whatever is wrong with it is said now
+    kept = None if checkpoint is None else Checkpoints(checkpoint)
+    engine = cluster.engine(client)
+    if parts.kind == TIME or parts.array is not None:
+        parts = _persisted(parts, engine, persist)
+    elif any(part.count is None for part in parts.parts):
+        parts = parts.counted(engine.compute([delayed(len)(part.X) for part in parts.parts]))
+    with cluster.shown(engine) if progress else nullcontext() as show:
+        number = 1
+        while is_plan(step):
+            call = _Call(step, parts, engine, kept, halo)
+            step = finish_here(step, call.partial(show, number))
+            number += 1
+    return step
+
+
+def finish_here(step: Pass, partial: Any) -> Any:
+    """Finish a pass with BLAS on one thread, as tasks have it."""
+    with single_threaded_blas():
+        return finish(step, partial)
+
+
+def _persisted(parts: Parts, engine: cluster.Engine, persist: bool | None) -> Parts:
+    """The parts, their inputs in the memory of the cluster where that is wanted or fits."""
+    array = parts.array
+    if persist is None:
+        memory = engine.memory()
+        persist = memory is not None and 3 * int(array.nbytes) <= memory
+    if not checks.flag("persist", persist) or engine.client is None:
+        return parts
+    array = engine.client.persist(array)
+    sized = zip(array.to_delayed().reshape(-1), array.chunks[0], strict=True)
+    blocks = [block for block, size in sized if size]
+    inputs = zip(parts.parts, blocks, strict=True)
+    return replace(parts, parts=[replace(part, X=x) for part, x in inputs], array=array)
+
+
+class _Call:
+    """One pass over all blocks."""
+
+    def __init__(
+        self,
+        step: Pass,
+        parts: Parts,
+        engine: cluster.Engine,
+        kept: Checkpoints | None,
+        halo: int | None,
+    ) -> None:
+        self.step, self.engine, self.kept = step, engine, kept
+        wanted = [part for part in parts.parts if step.wants(part.first, part.count or 1)]
+        self.parts = replace(parts, parts=wanted)
+        self.runs = list(_runs(wanted, step.rows_per_merge))
+        self.starts = Starts.none(len(self.runs))
+        self._halo = halo
+
+    def partial(self, show: Any, number: int) -> Any:
+        """The partial of all blocks."""
+        self.engine.warm_up(self.step)
+        shared = delayed(self.engine.scattered(self.step), pure=True)
+        if isinstance(self.step, StatePass) and self.parts.kind == TIME:
+            self.starts = starts_of(self.step, self.parts, self.runs, self._halo, self.engine)
+        topic = None if show is None else show.begin(f"pass {number}", len(self.parts.parts))
+        tree = self._tree(shared, topic)
+        return self.engine.compute([tree])[0]
+
+    def _tree(self, shared: Any, topic: str | None) -> Any:
+        """All runs, merged in pairs by their numbers."""
+        level = [(number, number + 1) for number in range(len(self.runs))]
+        made: dict[tuple[int, int], Any] = {}
+        while len(level) > 1:
+            pairs = [
+                (level[k][0], level[min(k + 1, len(level) - 1)][1]) for k in range(0, len(level), 2)
+            ]
+            made |= {
+                pair: (level[2 * k], level[2 * k + 1])
+                for k, pair in enumerate(pairs)
+                if 2 * k + 1 < len(level)
+            }
+            level = pairs
+        return self._subtree(level[0], made, shared, topic)
+
+    def _subtree(self, span: tuple[int, int], made: dict, shared: Any, topic: str | None) -> Any:
+        first, last = span
+        name = None
+        if self.kept is not None and (last - first == _KEPT_RUNS or span[1] == len(self.runs)):
+            sizes = tuple(part.count or 0 for part in self.parts.parts)
+            name = checkpoints.name_of(self.step, sizes, first, last)
+            if self.kept.has(name):
+                return delayed(checkpoints.read, pure=True)(self.kept.folder, name)
+        if span in made:
+            halves = [self._subtree(half, made, shared, topic) for half in made[span]]
+            result = delayed(_merge, pure=True)(*halves)
+        else:
+            result = self._run(first, shared, topic)
+        if name is not None and self.kept is not None:
+            result = delayed(checkpoints.write, pure=True)(result, self.kept.folder, name)
+        return result
+
+    def _run(self, number: int, shared: Any, topic: str | None) -> Any:
+        """The blocks of a run, each added to the partial of those before it."""
+        partial, before = None, self.starts.before[number]
+        for part in self.runs[number]:
+            arguments = (part.X, part.y, part.weight, part.first, before, partial, topic)
+            partial = delayed(_digest, pure=True)(shared, *arguments)
+            before = None  # what comes next continues from where this one ended
+        return partial
+
+
+def _runs(parts: list[Part], rows: int) -> Iterator[list[Part]]:
+    """Consecutive blocks, of so many rows together; the last run may have up to twice as many."""
+    sizes = [part.count or 0 for part in parts]
+    cuts, run = [0], 0
+    for number, size in enumerate(sizes):
+        run += size
+        if run >= rows:
+            cuts.append(number + 1)
+            run = 0
+    if cuts[-1] != len(parts):
+        cuts = [*(cuts[:-1] if len(cuts) > 1 else cuts), len(parts)]
+    for first, last in pairwise(cuts):
+        yield parts[first:last]
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """A task of Dask has one core: kernels and BLAS on one thread."""
+    with threads.limited(1), single_threaded_blas():
+        yield
+
+
+def _digest(
+    step: Pass, X: Any, y: Any, weight: Any, first: int, before: Any, into: Any, topic: str | None
+) -> Any:
+    with one_thread():
+        result = digest(step, X, y, first=first, before=before, sample_weight=weight, into=into)
+    if topic is not None:
+        cluster.tell(topic)
+    return result
+
+
+def _merge(first: Any, second: Any) -> Any:
+    with one_thread():
+        return merge(first, second)
