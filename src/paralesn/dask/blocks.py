@@ -25,6 +25,8 @@ class Part:
         Series, or time steps; None where that is not known before it is computed.
     first : int
         The number of the first of them.
+    rows : int
+        Time steps of all its series.
     """
 
     X: Any
@@ -32,6 +34,7 @@ class Part:
     weight: Any = None
     count: int | None = None
     first: int = 0
+    rows: int = 0
 
 
 @dataclass(frozen=True)
@@ -58,15 +61,20 @@ class Parts:
         """Time steps of a single series."""
         return sum(part.count or 0 for part in self.parts)
 
-    def counted(self, counts: Sequence[int]) -> "Parts":
-        """With the numbers of series of every block."""
-        firsts = np.concatenate([[0], np.cumsum(counts)[:-1]]).tolist()
+    def sized(self, sizes: Sequence[tuple[int, int]]) -> "Parts":
+        """With the numbers of series and of time steps of every block."""
+        firsts = np.concatenate([[0], np.cumsum([count for count, _ in sizes])]).tolist()
         parts = [
-            replace(part, count=int(count), first=int(first))
-            for part, count, first in zip(self.parts, counts, firsts, strict=True)
+            replace(part, count=int(count), first=int(first), rows=int(rows))
+            for part, (count, rows), first in zip(self.parts, sizes, firsts[:-1], strict=True)
             if count  # a partition of a bag may be empty
         ]
         return replace(self, parts=parts)
+
+
+def size_of(series: Any) -> tuple[int, int]:
+    """Number of series in a block, and of their time steps."""
+    return len(series), sum(len(one) for one in series)
 
 
 def parts_of(X: Any, y: Any, sample_weight: Any, takes_time: bool, **columns: Any) -> Parts:
@@ -111,8 +119,9 @@ def _of_array(X: Any, y: Any, sample_weight: Any, takes_time: bool) -> Parts:
     for name, values in (("y", y), ("sample_weight", sample_weight)):
         pieces.append(np.array(_beside(name, values, X), object))
     firsts = np.concatenate([[0], np.cumsum(X.chunks[0])]).tolist()
+    each = 1 if is_one else int(X.shape[1])
     parts = [
-        Part(x, target, weight, int(count), int(first))
+        Part(x, target, weight, int(count), int(first), int(count) * each)
         for x, target, weight, count, first in zip(*pieces, X.chunks[0], firsts[:-1], strict=True)
     ]
     parts = [part for part in parts if part.count]

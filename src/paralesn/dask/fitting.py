@@ -16,7 +16,7 @@ from dask.delayed import delayed
 
 from paralesn import checks
 from paralesn.dask import checkpoints, cluster
-from paralesn.dask.blocks import TIME, Part, Parts, parts_of
+from paralesn.dask.blocks import TIME, Part, Parts, parts_of, size_of
 from paralesn.dask.checkpoints import Checkpoints
 from paralesn.dask.time_chunks import Starts, starts_of
 from paralesn.distributed import digest, finish, is_plan, merge, plan
@@ -26,6 +26,7 @@ from paralesn.estimators.regressor_passes import StatePass
 from paralesn.runtime import threads
 from paralesn.runtime.blas import single_threaded_blas
 
+_RUNS = 32  # that data are cut into, if merging them does not cost too much
 _KEPT_RUNS = 8  # runs whose merged partial a checkpoint holds
 
 
@@ -68,7 +69,8 @@ def fit(
         layer, none: states then carry over exactly, for which the series is read once more.
     persist : bool, optional
         Keep X in the memory of the cluster, so that it is read once. Default: where it takes a
-        third of that memory at most; otherwise each pass reads it again.
+        third of that memory at most and there is no checkpoint; otherwise each pass reads it
+        again.
     checkpoint : path or fsspec URL, optional
         A folder for partials of subtrees. Called again with it, a fit that was stopped is taken up.
         It must be reachable by every worker, and belong to the same data.
@@ -107,9 +109,10 @@ def fit(
     kept = None if checkpoint is None else Checkpoints(checkpoint)
     engine = cluster.engine(client)
     if parts.kind == TIME or parts.array is not None:
-        parts = _persisted(parts, engine, persist)
+        # What checkpoints make needless is not to be read.
+        parts = _persisted(parts, engine, False if persist is None and kept else persist)
     elif any(part.count is None for part in parts.parts):
-        parts = parts.counted(engine.compute([delayed(len)(part.X) for part in parts.parts]))
+        parts = parts.sized(engine.compute([delayed(size_of)(part.X) for part in parts.parts]))
     with cluster.shown(engine) if progress else nullcontext() as show:
         number = 1
         while is_plan(step):
@@ -154,7 +157,7 @@ class _Call:
         self.step, self.engine, self.kept = step, engine, kept
         wanted = [part for part in parts.parts if step.wants(part.first, part.count or 1)]
         self.parts = replace(parts, parts=wanted)
-        self.runs = list(_runs(wanted, step.rows_per_merge))
+        self.runs = list(runs_of(wanted, step))
         self.starts = Starts.none(len(self.runs))
         self._halo = halo
 
@@ -211,13 +214,19 @@ class _Call:
         return partial
 
 
-def _runs(parts: list[Part], rows: int) -> Iterator[list[Part]]:
-    """Consecutive blocks, of so many rows together; the last run may have up to twice as many."""
-    sizes = [part.count or 0 for part in parts]
+def runs_of(parts: list[Part], step: Pass) -> Iterator[list[Part]]:
+    """Consecutive blocks that are digested one after the other into one partial.
+
+    As long as merging asks for but, where that would leave workers idle, shorter: down to an eighth
+    of it, for 32 runs. The last run may be up to twice as long as the others.
+    """
+    sizes = [part.rows if step.counts_steps else part.count or 0 for part in parts]
+    wanted = step.rows_per_merge
+    least = min(wanted, max(wanted // 8, sum(sizes) // _RUNS))
     cuts, run = [0], 0
     for number, size in enumerate(sizes):
         run += size
-        if run >= rows:
+        if run >= least:
             cuts.append(number + 1)
             run = 0
     if cuts[-1] != len(parts):

@@ -7,7 +7,7 @@ it is given. `fit` of an estimator is these passes over a single block.
 
 from abc import ABC, abstractmethod
 from copy import copy
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from paralesn import checks
 from paralesn.runtime.memory import held_bytes
@@ -72,9 +72,11 @@ class Pass(ABC):
         """Compile what digesting takes, so that one worker of a machine does it for all."""
         return
 
+    counts_steps: ClassVar[bool] = False  # whether rows are time steps, or else series
+
     @property
     def rows_per_merge(self) -> int:
-        """Time steps, or series, that a partial should be of, so that merging costs little."""
+        """Rows that a partial should be of, so that merging costs little beside learning."""
         return 1
 
     def fitted(self, state: Any) -> Any:

@@ -6,7 +6,7 @@ a state that is known, or reads enough time steps before it to forget the one th
 
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -204,6 +204,7 @@ class StatePass(Pass):
     keeps_states: bool = True
     names: np.ndarray | None = None
     feedback: Feedback | None = None
+    counts_steps: ClassVar[bool] = True
 
     @classmethod
     def of(

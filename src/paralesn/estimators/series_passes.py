@@ -342,8 +342,10 @@ class FeaturePass(_SeriesPass):
     @property
     def rows_per_merge(self) -> int:
         """Series that take far longer to learn from than two partials to merge."""
-        columns = self.features.n_features_out_
-        return columns if isinstance(self.readout, DualRidge) else _WORTH_MERGING * columns
+        columns = int(self.features.n_features_out_)
+        if not isinstance(self.readout, DualRidge):
+            return _WORTH_MERGING * columns
+        return 1 if self.survey.count <= columns else columns // 2  # rows, or a matrix of products
 
     def digest(self, block: Block, into: FeaturePartial | None = None) -> FeaturePartial:
         """What the readout learns from the series of a block."""
