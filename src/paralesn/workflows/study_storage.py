@@ -85,16 +85,17 @@ def _reaching(storage: str) -> Iterator[None]:
     """Turn whatever a driver raises into an error that names the storage, not its password."""
     try:
         yield
-    except (ImportError, ValueError):
+    except ImportError:
         raise
     except Exception as error:
+        is_malformed = isinstance(error, ValueError) or type(error).__name__ == "ArgumentError"
         reason = " ".join(str(getattr(error, "orig", None) or error).split())
         secret = re.search(r"://[^:/@]*:(.*)@", storage)
         for text in {secret[1], unquote(secret[1])} - {""} if secret else ():
             reason = reason.replace(text, "***")
-        raise ConnectionError(
-            f"storage must be one that can be reached, got {hidden(storage)!r}: {reason}"
-        ) from None
+        expected = FORMS if is_malformed else "one that can be reached"
+        kind = ValueError if is_malformed else ConnectionError
+        raise kind(f"storage must be {expected}, got {hidden(storage)!r}: {reason}") from None
 
 
 # -- opening ---------------------------------------------------------------------------------------
