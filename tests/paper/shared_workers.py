@@ -12,6 +12,7 @@ import sys
 import time
 import traceback
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 STUDY = ("narma10", "ESN", "paper")
@@ -20,11 +21,8 @@ START = {"rho": 0.5, "tau": 0.1, "input_scale": 0.1, "bias_scale": 0.1}
 
 def main():
     """Fork a worker for each line of JSON, and print its number."""
-    import optuna.storages._rdb.models
-    import psycopg  # noqa: F401
-    import redis  # noqa: F401
-
-    from paralesn.paper import bayesian  # noqa: F401
+    for name in ("optuna.storages._rdb.models", "psycopg", "redis", "paralesn.paper.bayesian"):
+        import_module(name)
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
     print("ready", flush=True)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
 import servers
 
 optuna = pytest.importorskip("optuna")

@@ -67,8 +67,8 @@ def judged(
     for trial in wanted:
         kept: dict[str, Any] = {n: trial.user_attrs.get(n) for n in ("configuration", "total")}
         claims.enqueue(_key(trial), dict(trial.params), **kept, trial=trial.number)
-    for trial, _ in claims.until_settled(sys.maxsize):
-        claims.run(trial, judge)
+    for claimed, _ in claims.until_settled(sys.maxsize):
+        claims.run(claimed, judge)
     complete = finals.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
     means = {key_of(trial): trial.user_attrs[MEANS] for trial in complete}
     by_position = enumerate(means.get(_key(trial)) for trial in wanted)

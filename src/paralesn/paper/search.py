@@ -53,7 +53,8 @@ def search(
         A folder, or a URL that begins with sqlite:///, postgresql://, mysql://, redis:// or
         grpc://.
     budget : Budget
-        Of each study, whoever works on it, but seconds are those of a worker; protocols that list their candidates judge them all.
+        Of each study, whoever works on it; seconds are those of a worker. Protocols that list their
+        candidates judge them all.
     jobs : int
     progress : function, optional
         Called with a study each time a worker is done with it.
