@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -67,7 +68,7 @@ def _started(command, port, **options):
 
 @contextmanager
 def postgresql():
-    """An empty database of a new PostgreSQL server: its URL, which holds a password."""
+    """A new PostgreSQL server: a function that makes an empty database and gives its URL."""
     pytest.importorskip("psycopg", reason="needs psycopg, of the extra storage")
     initdb, postgres, user = program("initdb"), program("postgres"), _user()
     # Not in pytest's folders, which only the user who runs the tests may enter.
@@ -87,7 +88,17 @@ def postgresql():
         url = f"postgresql://ada:open%20sesame@127.0.0.1:{port}/postgres"
         with _started([postgres, "-D", str(data), *options], port, cwd=folder, **user):
             _wait_for(url)
-            yield url
+            numbers = count(1)
+            yield lambda: _new_database(url, f"studies{next(numbers)}")
+
+
+def _new_database(url, name):
+    """An empty database of a server: its URL, which holds a password."""
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return url.rpartition("/")[0] + f"/{name}"
 
 
 def _wait_for(url):
@@ -125,10 +136,9 @@ optuna.storages.run_grpc_proxy_server(
 
 
 @contextmanager
-def grpc_proxy(folder):
-    """A gRPC proxy before a new SQLite database: its URL."""
+def grpc_proxy(behind):
+    """A gRPC proxy before a database of PostgreSQL (SQLite hands trials out twice): its URL."""
     pytest.importorskip("grpc", reason="needs grpcio, of the extra storage")
-    port = free_port()
-    command = [sys.executable, "-c", PROXY, f"sqlite:///{folder}/behind.db", str(port)]
-    with _started(command, port):
+    port, url = free_port(), behind.replace("postgresql://", "postgresql+psycopg://")
+    with _started([sys.executable, "-c", PROXY, url, str(port)], port):
         yield f"grpc://127.0.0.1:{port}"
