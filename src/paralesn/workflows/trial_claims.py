@@ -153,7 +153,7 @@ class Claims:
                 running = optuna.trial.TrialState.RUNNING
                 if self._storage.set_trial_state_values(trial_id, running):
                     return optuna.Trial(self.study, trial_id), place
-            except optuna.exceptions.UpdateFinishedTrialError:
+            except RuntimeError:  # it is finished: a class of its own in newer versions of Optuna
                 continue
         return None
 
@@ -194,14 +194,14 @@ class Claims:
                 except optuna.TrialPruned:
                     result = {"state": optuna.trial.TrialState.PRUNED}
             self.study.tell(trial, **result, skip_if_finished=True)
-        except optuna.exceptions.UpdateFinishedTrialError:
-            return
         except (KeyboardInterrupt, SystemExit):
             self._fail(trial.number, _INTERRUPTED)
             raise
         except Exception as error:
-            self._fail(trial.number, f"error: {type(error).__name__}: {error}"[:500])
-            raise
+            if self._fail(trial.number, f"error: {type(error).__name__}: {error}"[:500]):
+                raise
+            if not isinstance(error, RuntimeError):  # which is what writing to a lost trial raises
+                raise
 
     def _beat(self, trial_id: int, count: int) -> None:
         """Show that the worker of a trial is alive."""
@@ -270,7 +270,7 @@ class Claims:
             return bool(
                 self._storage.set_trial_state_values(trial_id, optuna.trial.TrialState.FAIL)
             )
-        except optuna.exceptions.UpdateFinishedTrialError:
+        except RuntimeError:
             return False
 
 
