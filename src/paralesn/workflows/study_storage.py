@@ -214,12 +214,18 @@ def _redis(storage: str, signs: Signs, create: bool) -> "BaseStorage":
 def _proxy(storage: str, signs: Signs, create: bool) -> "BaseStorage":
     import optuna
 
-    for package in ("grpc", "google.protobuf"):
-        require(package, "storage", purpose="a storage behind a gRPC proxy")
+    purpose = "a storage behind a gRPC proxy"
+    grpc = require("grpc", "storage", purpose=purpose)
+    require("google.protobuf", "storage", purpose=purpose)
+    if not hasattr(optuna.storages, "GrpcStorageProxy"):
+        raise ImportError(f"{purpose} needs Optuna 4.2 or newer, got {optuna.__version__}")
     host, port = _host_and_port(storage)
-    proxy = optuna.storages.GrpcStorageProxy(host=host, port=port)
-    proxy.wait_server_ready(timeout=_PATIENCE)
-    return proxy
+    with grpc.insecure_channel(f"{host}:{port}") as channel:
+        try:
+            grpc.channel_ready_future(channel).result(timeout=_PATIENCE)
+        except grpc.FutureTimeoutError:
+            raise ConnectionError(f"no answer in {_PATIENCE:.0f} s") from None
+    return optuna.storages.GrpcStorageProxy(host=host, port=port)
 
 
 def _database(storage: str, signs: Signs, create: bool) -> "BaseStorage | None":
