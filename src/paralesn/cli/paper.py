@@ -39,7 +39,14 @@ Trials = Annotated[int, typer.Option(min=1, help="Trials of each study.")]
 Seconds = Annotated[
     float, typer.Option(min=0, help="Most seconds of each study.", show_default="no limit")
 ]
-Storage = Annotated[str, typer.Option(help="Folder of the studies, or an Optuna storage URL.")]
+Storage = Annotated[
+    str,
+    typer.Option(
+        help="Folder of the studies, or sqlite:///FILE, postgresql://, mysql://, redis:// or "
+        "grpc://HOST:PORT; any number of machines may share it.",
+        envvar="PARALESN_STORAGE",
+    ),
+]
 Studies = Annotated[
     str | None, typer.Option(help="Take configurations from these studies where they are done.")
 ]
@@ -82,9 +89,14 @@ def search(
     """Search for configurations; studies that were stopped resume."""
     from paralesn.paper import configurations, protocols, runs
     from paralesn.paper.search import Budget, outcome
+    from paralesn.workflows.study_storage import checked
 
     console = console_for(json)
     folder(out)
+    try:
+        checked(storage)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--storage") from None
     if export is not None:
         folder(export.parent, "--export")
     studies = _studies(console, _resolve(what or ["regression"], models), spaces)
@@ -206,21 +218,24 @@ def _search(
     jobs: int,
     records: Path,
 ) -> None:
-    """Carry out studies, showing how far it got."""
+    """Carry out studies, showing how far all workers got."""
     from paralesn.paper.search import search as carry_out
+    from paralesn.workflows.study_storage import hidden
 
+    counts = dict.fromkeys(studies, 0)
     with _progress(console) as progress:
-        bar = progress.add_task("searching", total=len(studies))
+        bar = progress.add_task("searching", total=len(studies) * budget.trials)
 
-        def done(study: "Study") -> None:
-            progress.update(bar, advance=1, description=str(study))
+        def count(study: "Study", trials: int = budget.trials) -> None:
+            counts[study] = max(counts[study], min(trials, budget.trials))
+            progress.update(bar, completed=sum(counts.values()), description=str(study))
 
         try:
-            carry_out(studies, storage, budget, jobs, done, records)
-        except ModuleNotFoundError as error:
+            carry_out(studies, storage, budget, jobs, count, records, watch=count)
+        except (ModuleNotFoundError, ConnectionError) as error:
             say(console, str(error))
             raise typer.Exit(1) from None
-    say(console, f"Studies: {storage}")
+    say(console, f"Studies: {hidden(storage)}")
 
 
 def _progress(console: Console) -> Progress:

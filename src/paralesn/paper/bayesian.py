@@ -2,8 +2,8 @@
 
 A study is a task, a model and a space. Its trials live in an Optuna storage: a file of its own by
 default, or whatever a storage URL names, which any number of machines may share. A study that was
-stopped resumes; a configuration drawn twice takes its earlier result, if it was judged by all
-seeds.
+stopped resumes, and the trial of a worker that was killed is done by another one; a configuration
+drawn twice takes its earlier result, if it was judged by all seeds.
 """
 
 import json
@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from paralesn.files import require
-from paralesn.paper import proposals, protocols, spaces
+from paralesn.paper import finalists, proposals, protocols, spaces
 from paralesn.paper.catalogue import models, tasks
 from paralesn.paper.configurations import Tuned
 from paralesn.paper.protocol import Judging
+from paralesn.workflows import study_storage
+from paralesn.workflows.trial_claims import Claims
+from paralesn.workflows.worker_signs import SIGNS, Signs
 
 if TYPE_CHECKING:
     import optuna
@@ -58,29 +60,36 @@ def judging(task: str, model: str) -> Judging:
     return thoroughly
 
 
-def open_study(task: str, model: str, space: str, storage: str) -> "optuna.Study":
-    """Open a study, or begin it. `storage` is a folder, or an Optuna storage URL."""
-    optuna = require("optuna", "search", purpose="a search")
-    from optuna.storages.journal import JournalFileBackend
+def open_study(
+    task: str, model: str, space: str, storage: str, signs: Signs = SIGNS
+) -> "optuna.Study":
+    """Open a study, or begin it. `storage` is a folder, or a URL: see `study_storage`."""
+    opened = study_storage.opened(storage, study_file(task, model, space, ".").name, signs)
+    assert opened is not None
+    return study_storage.create_study(
+        opened, str(Study(task, model, space)), **_methods(task, model)
+    )
 
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    random = judging(task, model).random
-    opened: Any = storage
-    if "://" not in storage:
-        file = study_file(task, model, space, storage)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        opened = optuna.storages.JournalStorage(JournalFileBackend(str(file)))
+
+def existing_study(task: str, model: str, space: str, storage: str) -> "optuna.Study | None":
+    """Open a study to read it, if it is there; nothing is made."""
+    file = study_file(task, model, space, ".").name
+    opened = study_storage.opened(storage, file, create=False)
+    return study_storage.load_study(opened, str(Study(task, model, space)))
+
+
+def _methods(task: str, model: str) -> dict[str, Any]:
+    """How a study proposes configurations and gives them up."""
+    import optuna
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        return optuna.create_study(
-            study_name=str(Study(task, model, space)),
-            storage=opened,
-            load_if_exists=True,
-            direction="minimize",
-            sampler=optuna.samplers.TPESampler(multivariate=True, n_startup_trials=random),
+        random = judging(task, model).random
+        return {
+            "sampler": optuna.samplers.TPESampler(multivariate=True, n_startup_trials=random),
             # Only what is among the better half so far deserves another seed.
-            pruner=optuna.pruners.PercentilePruner(50.0, n_startup_trials=8),
-        )
+            "pruner": optuna.pruners.PercentilePruner(50.0, n_startup_trials=8),
+        }
 
 
 def study_file(task: str, model: str, space: str, folder: str) -> Path:
@@ -96,22 +105,38 @@ def finished(study: "optuna.Study") -> int:
     return len(study.get_trials(deepcopy=False, states=done))
 
 
-def work(task: str, model: str, space: str, storage: str, budget: Budget) -> None:
-    """Do trials of a study until its budget is spent. Several workers may do so at once."""
-    study = open_study(task, model, space, storage)
+def work(
+    task: str, model: str, space: str, storage: str, budget: Budget, signs: Signs = SIGNS
+) -> None:
+    """Do trials of a study until its budget is spent, then judge its finalists.
+
+    Any number of workers may do so at once, on any number of machines.
+    """
+    study = open_study(task, model, space, storage, signs)
+    claims = Claims(study, signs)
     penalties, random = spaces.alphas(space), judging(task, model).random
     for known in _starts(task, model, space, storage):
-        study.enqueue_trial(known, skip_if_exists=True)
+        claims.enqueue(_key(known), known)
     rng = np.random.default_rng()
     begin = time.monotonic()
-    while (done := finished(study)) < budget.trials and time.monotonic() - begin < budget.seconds:
+
+    def propose() -> None:
+        done = finished(study)
         if done > random and done % 2 and (near := proposals.neighbour(study, rng)):
-            study.enqueue_trial(near, skip_if_exists=True)
-        study.optimize(
-            lambda trial: _objective(trial, study, task, model, space, penalties), n_trials=1
-        )
+            claims.enqueue(_key(near), near)
+
+    def is_over() -> bool:
+        return time.monotonic() - begin >= budget.seconds
+
+    for trial, _ in claims.until_settled(budget.trials, is_over, propose):
+        claims.run(trial, lambda one: _objective(one, study, task, model, space, penalties))
     if "tuned" not in study.user_attrs or study.user_attrs["tuned"]["trials"] < finished(study):
-        study.set_user_attr("tuned", asdict(_final(study, task, model, space, penalties)))
+        study.set_user_attr("tuned", asdict(_final(study, task, model, space, penalties, signs)))
+
+
+def _key(params: dict[str, Any]) -> str:
+    """What a trial with these hyperparameters is known by, whichever worker enqueues it."""
+    return json.dumps(params, sort_keys=True)
 
 
 def _starts(task: str, model: str, space: str, storage: str) -> list[dict[str, Any]]:
@@ -126,11 +151,11 @@ def _starts(task: str, model: str, space: str, storage: str) -> list[dict[str, A
         elsewhere.insert(0, (task, "paper"))
     chosen = [tuned(other, model, where, storage) for other, where in elsewhere]
     own, shallow = proposals.given(task, model, space), []
-    own += [study.configuration for study in chosen if study is not None]
+    own += [found.configuration for found in chosen if found is not None]
     if models()[model].deep:
         below = model.removesuffix(" (deep)")
-        if tuned(task, below, space, storage) is not None:
-            study = open_study(task, below, space, storage)
+        study = existing_study(task, below, space, storage)
+        if study is not None and "tuned" in study.user_attrs:
             shallow = proposals.various(study, proposals.SHALLOW)
     return proposals.starts(model, space, own, shallow)
 
@@ -193,69 +218,56 @@ def losses(
 
 
 def _final(
-    study: "optuna.Study", task: str, model: str, space: str, penalties: Sequence[float]
+    study: "optuna.Study",
+    task: str,
+    model: str,
+    space: str,
+    penalties: Sequence[float],
+    signs: Signs,
 ) -> Tuned:
     """Judge the best configurations again with further seeds, and choose among them."""
     thoroughly = judging(task, model)
-    best: tuple[float, Any, float] | None = None
-    seen: list[Any] = []
-    for trial in _ranked(study):
-        configuration = trial.user_attrs["configuration"]
-        if configuration in seen:
-            continue
-        seen.append(configuration)
-        mean = _judged_again(study, trial, task, model, penalties)
-        least = int(mean.argmin())
-        if best is None or mean[least] < best[0]:
-            best = float(mean[least]), configuration, penalties[least]
-        if len(seen) == thoroughly.finalists:
-            break
-    if best is None:
+    wanted = finalists.best(study, thoroughly.finalists)
+    if not wanted:
         raise RuntimeError(f"no trial of {study.study_name} was completed: give it more time")
+
+    def judge(trial: "Trial") -> float:
+        spaces.suggest(trial, models()[model], space)  # so that they are seen beside the result
+        return _judge_again(trial, task, model, penalties)
+
+    means = finalists.judged(study, wanted, judge, signs)
+    chosen = min(means, key=lambda number: min(means[number]))
+    configuration = wanted[chosen].user_attrs["configuration"]
     times = [trial.user_attrs.get("seconds", 0.0) for trial in study.get_trials(deepcopy=False)]
     return Tuned(
         task=task,
         model=model,
         space=space,
-        configuration=best[1],
-        alpha=best[2],
-        validation=tasks()[task].loss(best[0]),  # its own inverse
+        configuration=configuration,
+        alpha=penalties[int(np.argmin(means[chosen]))],
+        validation=tasks()[task].loss(min(means[chosen])),  # its own inverse
         trials=finished(study),
         seconds=round(sum(times), 1),
         seeds=thoroughly.final_seeds,
     )
 
 
-def _ranked(study: "optuna.Study") -> list[Any]:
-    """Trials that were completed, the best first."""
-    from optuna.trial import TrialState
-
-    complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-    return sorted(complete, key=lambda trial: trial.value or 0.0)
-
-
-def _judged_again(
-    study: "optuna.Study", trial: Any, task: str, model: str, penalties: Sequence[float]
-) -> np.ndarray:
-    """Mean loss of a finalist for every penalty, remembered for later budgets."""
+def _judge_again(trial: "Trial", task: str, model: str, penalties: Sequence[float]) -> float:
+    """Mean loss of a finalist over all final seeds, of the best penalty; of every one on record."""
     thoroughly, configuration = judging(task, model), trial.user_attrs["configuration"]
     judge = partial(losses, final=True) if thoroughly.anew else losses
-    finals: dict[str, list[float]] = study.user_attrs.get("finals", {})
-    key = json.dumps(configuration, sort_keys=True)
-    if key not in finals:
-        total, judged = np.zeros(len(penalties)), 0
-        if not thoroughly.anew and trial.user_attrs.get("total") is not None:
-            total, judged = np.array(trial.user_attrs["total"]), thoroughly.seeds
-        for seed in range(FIRST_SEED + judged, FIRST_SEED + thoroughly.final_seeds):
-            total += judge(task, model, configuration, penalties, seed)
-        finals[key] = (total / thoroughly.final_seeds).tolist()
-        study.set_user_attr("finals", finals)
-    return np.array(finals[key])
+    total, judged = np.zeros(len(penalties)), 0
+    if not thoroughly.anew and trial.user_attrs.get("total") is not None:
+        total, judged = np.array(trial.user_attrs["total"]), thoroughly.seeds
+    for seed in range(FIRST_SEED + judged, FIRST_SEED + thoroughly.final_seeds):
+        total += judge(task, model, configuration, penalties, seed)
+    mean = total / thoroughly.final_seeds
+    trial.set_user_attr(finalists.MEANS, mean.tolist())
+    return float(mean.min())
 
 
 def tuned(task: str, model: str, space: str, storage: str) -> Tuned | None:
     """What a study chose, if it is there and done."""
-    if "://" not in storage and not study_file(task, model, space, storage).exists():
-        return None
-    chosen = open_study(task, model, space, storage).user_attrs.get("tuned")
+    study = existing_study(task, model, space, storage)
+    chosen = None if study is None else study.user_attrs.get("tuned")
     return None if chosen is None else Tuned(**chosen)

@@ -1,7 +1,7 @@
 """Trials of a search: what was tried and found, kept in a file, and what to try next."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -55,8 +55,18 @@ class TrialFile:
     def __init__(self, path: Any, about: dict[str, Any]) -> None:
         self._path = None if path is None else Path(path)
         self._head = {"paralesn tune": _FORMAT, **about}
+        self.trials = self._read()
+        self.first = len(self.trials)  # a budget is one of this call
+        self._start()
 
-    def read(self) -> list[Trial]:
+    def run(
+        self, carry_out: Callable[[int], Trial], most: int | None, is_over: Callable[[], bool]
+    ) -> None:
+        """Carry out trials, told by their numbers, until it is over."""
+        while not is_over():
+            self._add(carry_out(len(self.trials)))
+
+    def _read(self) -> list[Trial]:
         """The trials so far. A last line that was not written to its end does not count."""
         if self._path is None or not self._path.exists():
             return []
@@ -72,54 +82,61 @@ class TrialFile:
             return []
         if not isinstance(head, dict) or head.get("paralesn tune") != _FORMAT:
             raise ValueError(f"storage must be a file of trials, got {self._path}")
-        other = [name for name, value in self._head.items() if head.get(name) != value]
-        if other:
-            raise ValueError(
-                f"storage must be of the same search, got {self._path}, whose {', '.join(other)} "
-                "differs: give another file"
-            )
+        check_about(head, self._head, str(self._path))
         return trials
 
-    def start(self, trials: Sequence[Trial]) -> None:
+    def _start(self) -> None:
         """Make the file ready to be continued after the trials that were read from it."""
-        if self._path is not None and not trials:
+        if self._path is not None and not self.trials:
             self._path.write_text(json.dumps(self._head) + "\n", "utf-8")
         elif self._path is not None:  # without a line that was not finished
             text = self._path.read_text("utf-8")
             if not text.endswith("\n"):
                 self._path.write_text(text[: text.rfind("\n") + 1], "utf-8")
 
-    def add(self, trial: Trial) -> None:
+    def _add(self, trial: Trial) -> None:
         """Write a trial."""
+        self.trials.append(trial)
         if self._path is not None:
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(trial._asdict()) + "\n")
+
+
+def check_about(found: dict[str, Any], expected: dict[str, Any], storage: str) -> None:
+    """Check that trials on record are of the same search."""
+    other = [name for name, value in expected.items() if found.get(name) != value]
+    if other:
+        raise ValueError(
+            f"storage must be of the same search, got {storage}, whose {', '.join(other)} "
+            "differs: give another one"
+        )
 
 
 # -- what to try next ------------------------------------------------------------------------------
 
 
 class RandomProposals:
-    """Settings drawn at random; the same ones for the same seed and number of trials."""
+    """Settings drawn at random; the same ones for the same seed and number of the trial."""
 
     def __init__(self, space: Space, seed: int) -> None:
         self._space, self._seed = space, seed
 
-    def next(self, trials: Sequence[Trial]) -> Settings:
-        """Settings to try after some trials."""
+    def next(self, trials: Sequence[Trial], number: int | None = None) -> Settings:
+        """Settings to try after some trials; `number` tells trials apart that begin together."""
+        number = len(trials) if number is None else number
         starts = self._space.starts()
-        if len(trials) < len(starts):
-            return starts[len(trials)]
+        if number < len(starts):
+            return starts[number]
         tried = [trial.settings for trial in trials]
-        settings = self._best_guess(trials)
+        settings = self._best_guess(trials, number)
         for attempt in range(1, _ATTEMPTS):
             if settings not in tried:
                 break
-            settings = self._drawn(len(trials), attempt)
+            settings = self._drawn(number, attempt)
         return settings
 
-    def _best_guess(self, trials: Sequence[Trial]) -> Settings:
-        return self._drawn(len(trials), 0)
+    def _best_guess(self, trials: Sequence[Trial], number: int) -> Settings:
+        return self._drawn(number, 0)
 
     def _drawn(self, number: int, attempt: int) -> Settings:
         """Settings drawn for a trial."""
@@ -137,19 +154,21 @@ class OptunaProposals(RandomProposals):
 
     def __init__(self, space: Space, seed: int) -> None:
         super().__init__(space, seed)
-        self._told = 0
+        self._told: set[int] = set()
         with _quiet_optuna() as optuna:
             self._study = optuna.create_study()
 
-    def _best_guess(self, trials: Sequence[Trial]) -> Settings:
+    def _best_guess(self, trials: Sequence[Trial], number: int) -> Settings:
         with _quiet_optuna() as optuna:
-            for trial in trials[self._told :]:
-                known = {n: _distribution(optuna, self._space.settings[n]) for n in trial.settings}
+            for trial in trials:
+                if trial.number in self._told:
+                    continue
+                known = {n: distribution(self._space.settings[n]) for n in trial.settings}
                 self._study.add_trial(optuna.trial.create_trial(
                     params=trial.settings, distributions=known, value=trial.error
                 ))  # fmt: skip
-            self._told = len(trials)
-            seed = int(np.random.default_rng([self._seed, len(trials)]).integers(2**31))
+                self._told.add(trial.number)
+            seed = int(np.random.default_rng([self._seed, number]).integers(2**31))
             self._study.sampler = optuna.samplers.TPESampler(seed=seed)
             asked = self._study.ask()
             chosen: Settings = {}
@@ -170,7 +189,10 @@ def proposals(space: Space, seed: int) -> RandomProposals:
     return (OptunaProposals if find_spec("optuna") else RandomProposals)(space, seed)
 
 
-def _distribution(optuna: Any, setting: Choice | Range) -> Any:
+def distribution(setting: Choice | Range) -> Any:
+    """What Optuna calls the values of a setting."""
+    import optuna
+
     if isinstance(setting, Choice):
         return optuna.distributions.CategoricalDistribution(setting.options)
     return optuna.distributions.FloatDistribution(setting.low, setting.high, log=True)

@@ -33,6 +33,7 @@ from paralesn.workflows.rolling_origin import (
     check_origins,
     seasonal_units,
 )
+from paralesn.workflows.shared_trials import SharedTrials, trials_in
 from paralesn.workflows.trials import Trial, TrialFile, importance_of, proposals
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class Tuned(Generic[Given]):
             "note": [trial.note for trial in self.trials],
         }
         columns |= {n: [trial.settings.get(n) for trial in self.trials] for n in names}
-        index = pd.RangeIndex(len(self.trials), name="trial")
+        index = pd.Index([trial.number for trial in self.trials], name="trial")
         return pd.DataFrame(columns, index=index)
 
     def __repr__(self) -> str:
@@ -152,7 +153,7 @@ def tune(
     budget : str, float or int
         Time such as ``"60s"``, ``"5min"`` or ``"1h"``, a number of seconds (float), or a number of
         trials (int), which makes the outcome reproducible. It is for this call, and without the
-        final fit.
+        final fit; only a number of trials in a shared storage is that of all calls together.
     space : dict of str to sequence, optional
         Values to try for parameters of the model, by name, instead of what is tried otherwise:
         ``{"reservoir__units": [64, 128], "season": [7, 365]}``.
@@ -162,9 +163,13 @@ def tune(
         As in `backtest`.
     seed : int
         Of proposals and of random reservoirs.
-    storage : path, optional
+    storage : path or URL, optional
         File to which trials are written, a line of JSON each. Called again with it, the search
-        continues as if it had not been interrupted.
+        continues as if it had not been interrupted. Or a storage that any number of processes on
+        any number of machines may share, which then try settings together: a folder that exists or
+        ends with a slash, or a URL that begins with ``sqlite:///``, ``postgresql://``, ``mysql://``,
+        ``redis://`` or ``grpc://``. Calls with the same data, model, horizon, origins, seed and
+        space share a study there; a name for it may follow a ``#`` in the URL.
     progress : function, optional
         Told what is being done, and the share of the budget that is used.
 
@@ -198,10 +203,9 @@ def tune(
              "horizon": steps, "origins": judge.origins[:, 0].tolist(), "seed": seed}  # fmt: skip
     if space is not None:
         about["space"] = {name: repr(choice) for name, choice in judge.space.settings.items()}
-    file = TrialFile(storage, about)
-    trials = file.read()
-    file.start(trials)
-    interrupted = _search(judge, trials, file, limit, proposals(judge.space, seed), progress)
+    book = trials_in(storage, about, judge.space)
+    interrupted = _search(judge, book, limit, proposals(judge.space, seed), progress)
+    trials = book.trials
     best = min(trials, key=lambda trial: trial.error)
     progress("fitting the best", 1.0)
     fitted = judge.candidate(best.settings)
@@ -249,31 +253,39 @@ class _Judge:
 
 
 def _search(
-    judge: _Judge, trials: list[Trial], file: TrialFile, limit: Limit, proposed: Any,
-    progress: Progress,
-) -> bool:  # fmt: skip
+    judge: _Judge, book: TrialFile | SharedTrials, limit: Limit, proposed: Any, progress: Progress
+) -> bool:
     """Try settings until the budget is used; whether Ctrl-C ended it."""
-    start, first, repeats = monotonic(), len(trials), 0
-    while not trials or (repeats < _REPEATS and not limit.is_used(start, first, trials)):
-        settings = proposed.next(trials)
+    start, repeats = monotonic(), 0
+
+    def is_over() -> bool:
+        trials = book.trials
+        is_used = bool(trials) and limit.is_used(start, book.first, trials)
+        return is_used or (bool(trials) and repeats >= _REPEATS)
+
+    def carry_out(number: int) -> Trial:
+        nonlocal repeats
+        trials = book.trials
+        settings = proposed.next(trials, number)
         before = next((t for t in trials if t.settings == settings), None)
         began = monotonic()
-        try:
-            if before is not None:
-                error, note = before.error, f"as trial {before.number}"
-            else:
-                error, note = _tried(judge, settings, is_first=not trials)
-        except KeyboardInterrupt:
-            if not trials:
-                raise
-            return True
+        if before is not None:
+            error, note = before.error, f"as trial {before.number}"
+        else:
+            error, note = _tried(judge, settings, is_first=number == 0)
         repeats = 0 if before is None else repeats + 1
-        trial = Trial(len(trials), settings, error, round(monotonic() - began, 3), note)
-        trials.append(trial)
-        file.add(trial)
-        best = min(t.error for t in trials)
-        share = limit.share(start, first, trials)
-        progress(f"tuning, {len(trials)} trials, error {best:.4g}", share)
+        trial = Trial(number, settings, error, round(monotonic() - began, 3), note)
+        every = [*trials, trial]
+        best, share = min(t.error for t in every), limit.share(start, book.first, every)
+        progress(f"tuning, {len(every)} trials, error {best:.4g}", share)
+        return trial
+
+    try:
+        book.run(carry_out, limit.count, is_over)
+    except KeyboardInterrupt:
+        if not book.trials:
+            raise
+        return True
     return False
 
 

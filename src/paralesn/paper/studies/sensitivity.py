@@ -8,8 +8,9 @@ import numpy as np
 from rich.table import Table
 
 from paralesn.files import machine, save_figure, versions
-from paralesn.paper.bayesian import HOPELESS, open_study, study_file
+from paralesn.paper.bayesian import HOPELESS, existing_study
 from paralesn.paper.catalogue import Task, tasks
+from paralesn.workflows.study_storage import hidden
 
 _BINS = 6  # of hyperparameters drawn from a range
 
@@ -54,11 +55,12 @@ def effects(task: str, model: str, space: str, storage: str) -> Effects:
     """Effects from the trials of a study, those given up early included."""
     from optuna.trial import TrialState
 
-    if "://" not in storage and not study_file(task, model, space, storage).exists():
+    study = existing_study(task, model, space, storage)
+    if study is None:
         raise TooFewTrialsError(
-            f"studies must hold one of {task}, {model}, {space} space, got none in {storage!r}"
+            f"studies must hold one of {task}, {model}, {space} space, got none in "
+            f"{hidden(storage)!r}"
         )
-    study = open_study(task, model, space, storage)
     states = (TrialState.COMPLETE, TrialState.PRUNED)
     trials = [
         trial
