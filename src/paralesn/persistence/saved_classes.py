@@ -73,6 +73,8 @@ MODULES = {
     "RidgeStatistics": "readouts.ridge_statistics",
     "SCR": "reservoirs.structured",
     "Scaling": "scaling",
+    "SeriesFacts": "estimators.forecaster.shared_tasks",
+    "SharedLessons": "estimators.forecaster.shared_lessons",
     "SharedReadout": "estimators.forecaster.shared_readout",
     "SmootherBank": "estimators.forecaster.estimator",
     "SmootherLayer": "layers.smoothers",
