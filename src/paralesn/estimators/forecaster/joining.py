@@ -1,5 +1,6 @@
 """Forecasters of blocks of series put together: one forecaster of all of them."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeVar
@@ -46,10 +47,10 @@ def _form(layout: Layout) -> tuple[Any, ...]:
 
 def check_names(layout: Layout, lengths: np.ndarray) -> None:
     """Raise where a series came in two blocks, or columns of one table have several lengths."""
-    if len(set(layout.names)) < len(layout.names):
-        seen: set[Any] = set()
-        twice = next(n for n in layout.names if n in seen or seen.add(n))
-        raise ValueError(f"a series must be in one block, got {twice!r} in two")
+    times = Counter(layout.names)
+    if len(times) < len(layout.names):
+        twice = max(times, key=times.__getitem__)
+        raise ValueError(f"a series must be in one block, got {twice!r} in several")
     if layout.kind in (TABLE, WIDE) and (lengths != lengths[0]).any():
         other = int(lengths[lengths != lengths[0]][0])
         raise ValueError(

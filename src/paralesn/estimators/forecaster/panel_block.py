@@ -6,7 +6,7 @@ the categories of all. These conventions are proposed by every block and settled
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,13 +78,14 @@ class Conventions:
     past: Encoder
     fixed: Encoder
 
-    def encoders_merged(self, other: "Conventions") -> dict[str, Encoder]:
-        """Encoders of what is in either."""
-        return {
-            "known": merged_encoders(self.known, other.known, "X"),
-            "past": merged_encoders(self.past, other.past, "past"),
-            "fixed": merged_encoders(self.fixed, other.fixed, "static"),
-        }
+    def merged(self, other: "Conventions") -> "Conventions":
+        """These conventions, with encoders of what is in either."""
+        return replace(
+            self,
+            known=merged_encoders(self.known, other.known, "X"),
+            past=merged_encoders(self.past, other.past, "past"),
+            fixed=merged_encoders(self.fixed, other.fixed, "static"),
+        )
 
 
 class OpenBlock(NamedTuple):
@@ -151,20 +152,16 @@ def _opened(block: Block, request: Request, conventions: Conventions | None) -> 
     if not isinstance(given, SeriesInputs):
         raise TypeError(f"y of a block of series must be SeriesInputs, got {type(given).__name__}")
     panel, y, came = _read(block, given, request, conventions)
-    known, known_rows, no_x = read_inputs(
-        given.X, y, panel, given.names, "X", conventions and conventions.known
-    )
-    past, past_rows, no_past = read_inputs(
-        given.past, y, panel, given.names, "past", conventions and conventions.past
-    )
-    encoder = conventions.fixed if conventions and given.static is not None else None
-    fixed, fixed_rows = read_static(given.static, y, panel.layout, given.names, encoder)
-    if conventions is None:
+    fixed_by = known_by = past_by = None
+    if conventions is not None:
+        known_by, past_by, fixed_by = conventions.known, conventions.past, conventions.fixed
+    known, known_rows, no_x = read_inputs(given.X, y, panel, given.names, "X", known_by)
+    past, past_rows, no_past = read_inputs(given.past, y, panel, given.names, "past", past_by)
+    fixed, fixed_rows = read_static(given.static, y, panel.layout, given.names, fixed_by)
+    used = conventions
+    if used is None:
         parts = check_calendar(request.calendar, panel.clock)
-        usual = clock_of_most(came)
-        used = Conventions(usual and tuple(usual), parts, known, past, fixed)
-    else:
-        used = conventions
+        used = Conventions(plain_clock(clock_of_most(came)), parts, known, past, fixed)
     if used.calendar:
         known_rows = [np.hstack([rows, calendar_columns(np.asarray(grid.times), used.calendar)])
                       for rows, grid in zip(known_rows, panel.grids, strict=True)]  # fmt: skip
@@ -216,4 +213,11 @@ def added_steps(every: Sequence[tuple[str, float, bool, int]]) -> ClockSteps:
 
 def clock_of_most(steps: ClockSteps) -> Clock | None:
     """The clock of most steps, as `usual_clock` has it."""
-    return usual_clock(Grid(count, Clock(*clock)) for *clock, count in steps)
+    return usual_clock(
+        Grid(count, Clock(kind, step, at_end)) for kind, step, at_end, count in steps
+    )
+
+
+def plain_clock(clock: Clock | None) -> tuple[str, float, bool] | None:
+    """A clock as a tuple, which files can hold."""
+    return None if clock is None else (clock.kind, clock.step, clock.at_end)

@@ -32,6 +32,7 @@ from paralesn.estimators.forecaster.panel_block import (
     clock_of_most,
     clock_steps,
     open_block,
+    plain_clock,
 )
 from paralesn.estimators.forecaster.panel_notes import PanelNotes
 from paralesn.estimators.forecaster.shared_lessons import LearntTask, SharedLessons, learn
@@ -84,7 +85,6 @@ class PanelFacts(Held):
     def merged(self, other: Self) -> Self:
         """What is known of the series of both; `other` has later ones."""
         agreed = self.agreed and other.agreed and self.used == other.used
-        used = replace(self.used, **self.used.encoders_merged(other.used))
         return replace(
             self,
             layout=joining.joined_layouts([self.layout, other.layout]),
@@ -92,7 +92,7 @@ class PanelFacts(Held):
             # Blocks that do not agree may have other columns; they will be surveyed again.
             past=self.past.merged(other.past) if agreed else self.past,
             fixed=self.fixed.merged(other.fixed) if agreed else self.fixed,
-            used=used,
+            used=self.used.merged(other.used),
             agreed=agreed,
             came=added_steps([*self.came, *other.came]),
             clocks=added_steps([*self.clocks, *other.clocks]),
@@ -141,7 +141,7 @@ class PanelSurvey(Pass):
         clock, usual = clock_of_most(partial.clocks), clock_of_most(partial.came)
         settled = replace(
             partial.used,
-            usual=None if usual is None else tuple(usual),
+            usual=plain_clock(usual),
             calendar=check_calendar(request.calendar, clock),
         )
         if not (partial.agreed and settled == partial.used):
