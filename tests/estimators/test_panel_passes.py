@@ -1,6 +1,7 @@
 """Forecasters fitted by passes over blocks of series: the same model, however blocks are cut."""
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -43,7 +44,7 @@ def mixed_series(rng: np.random.Generator, count: int = 40) -> list[np.ndarray]:
 def cuts(rng: np.random.Generator, count: int) -> list[slice]:
     """Blocks of random sizes, at least one of a single series."""
     at = np.unique([0, 1, *rng.integers(1, count, 6), count])
-    return [slice(int(a), int(b)) for a, b in zip(at[:-1], at[1:], strict=True)]
+    return [slice(int(a), int(b)) for a, b in pairwise(at)]
 
 
 def tree(partials: list, rng: np.random.Generator) -> object:
@@ -100,14 +101,26 @@ def together(series):
     return pe.ReservoirForecaster(horizon=6).fit(series)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_blocks_and_trees_do_not_matter(series, together, seed):
+@pytest.fixture
+def reflections(monkeypatch):
+    """Readouts that factor rows by reflections alone.
+
+    The faster way rounds, with states that depend on each other, to 1e-10 of the rows' products,
+    for some blocks and not for others; what passes do beside that is seen without it.
+    """
+    monkeypatch.setattr("paralesn.readouts.triangular._WORST", 0.0)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_blocks_and_trees_do_not_matter(seed, reflections):
     rng, steps = np.random.default_rng(seed), []
+    series = mixed_series(rng)
+    together = pe.ReservoirForecaster(horizon=6).fit(series)
     model = fit_by_blocks(
         pe.ReservoirForecaster(horizon=6), blocks_of(series, cuts(rng, 40)), seed, steps
     )
     assert [type(step) for step in steps] == [PanelSurvey, LearningPass, JudgingPass, WeighingPass]
-    check_same(together, model)
+    check_same(together, model, rtol=1e-12)
     assert model.notes_ == together.notes_
     assert len(model.fitted_.ensemble.shared) == 2
     for one, other in zip(
@@ -119,6 +132,12 @@ def test_blocks_and_trees_do_not_matter(series, together, seed):
     readout, other = (m.fitted_.ensemble.shared[0].readout for m in (model, together))
     assert readout.alpha_ == other.alpha_
     assert readout.n_samples_seen_ == other.n_samples_seen_
+
+
+def test_fast_factors_round_more_but_little(series, together):
+    parts = cuts(np.random.default_rng(4), 40)
+    model = fit_by_blocks(pe.ReservoirForecaster(horizon=6), blocks_of(series, parts))
+    check_same(together, model, rtol=1e-9)
 
 
 def test_the_model_goes_on_as_the_one_of_fit(series, together):
@@ -180,7 +199,7 @@ def test_smoother_bank(series):
     check_same(model.fit(series), other)
 
 
-def test_inputs_of_every_kind(rng):
+def test_inputs_of_every_kind(rng, reflections):
     count, n = 9, 90
     price = [rng.normal(size=(n, 1)) for _ in range(count)]
     kind = [np.array(["a", "b" if i < 5 else "c"])[rng.integers(0, 2, n)] for i in range(count)]
@@ -213,7 +232,7 @@ def test_default_horizon_is_that_of_all_series(series):
     )
     alone = pe.ReservoirForecaster().fit(series[3])
     assert model.horizon_ == whole.horizon_ != alone.horizon_
-    check_same(whole, model)
+    check_same(whole, model, rtol=1e-9)
 
 
 def test_readouts_that_do_not_merge_gather_rows(series):
