@@ -4,14 +4,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
-from sklearn.base import clone
-
 from paralesn import checks
 from paralesn.estimators import defaults
 from paralesn.estimators.components import own_readout, own_reservoir
 from paralesn.estimators.forecaster import watched_loop
 from paralesn.estimators.forecaster.fitted import FittedLoop
-from paralesn.estimators.forecaster.fitting import Request
+from paralesn.estimators.forecaster.fitting import CopyOf, Request
 from paralesn.estimators.forecaster.forms import Data, Given
 from paralesn.estimators.forecaster.members import Forecaster
 from paralesn.estimators.forecaster.panel import LongNames, read_panel
@@ -141,19 +139,8 @@ class ReservoirForecaster(TunableDefaults, Forecaster[Given]):
     ) -> "ReservoirForecaster[Data]":  # fmt: skip
         """Fit to one series or to many; see `Forecaster.fit`."""
         fitted = cast("ReservoirForecaster[Data]", self)
-        checks.choice("strategy", self.strategy, ("auto", _LOOP))
-        noise = checks.number("noise", self.noise, 0.0)
-        if self.spin_up is not None:
-            checks.integer("spin_up", self.spin_up, 0)
+        noise = self._check_strategy()
         if self.strategy == "auto":
-            for name, value in (("noise", noise or None), ("spin_up", self.spin_up)):
-                if value is not None:
-                    raise ValueError(f"{name} needs strategy='closed-loop', got {value!r}")
-            if getattr(self.reservoir, "is_local", False):
-                raise ValueError("a reservoir of patches needs strategy='closed-loop'")
-            if getattr(self.reservoir, "adapts", False):
-                expected = "one that does not adapt to its input, except with 'closed-loop'"
-                raise checks.fail("reservoir", self.reservoir, expected)
             super().fit(y, X, past=past, static=static, id=id, time=time, target=target)
             return fitted
         names = LongNames(id, time, target)
@@ -195,6 +182,32 @@ class ReservoirForecaster(TunableDefaults, Forecaster[Given]):
             raise AttributeError(f"{name} is not there: the series is too short for a reservoir")
         return self.fitted_.ensemble.shared[0]
 
+    def _check_strategy(self) -> float:
+        """Raise for what the strategy cannot do, and return the noise."""
+        checks.choice("strategy", self.strategy, ("auto", _LOOP))
+        noise = checks.number("noise", self.noise, 0.0)
+        if self.spin_up is not None:
+            checks.integer("spin_up", self.spin_up, 0)
+        if self.strategy == _LOOP:
+            return noise
+        for name, value in (("noise", noise or None), ("spin_up", self.spin_up)):
+            if value is not None:
+                raise ValueError(f"{name} needs strategy='closed-loop', got {value!r}")
+        if getattr(self.reservoir, "is_local", False):
+            raise ValueError("a reservoir of patches needs strategy='closed-loop'")
+        if getattr(self.reservoir, "adapts", False):
+            expected = "one that does not adapt to its input, except with 'closed-loop'"
+            raise checks.fail("reservoir", self.reservoir, expected)
+        return noise
+
+    def request_for_blocks(self) -> Request:
+        """Parameters of `fit` over blocks of series, checked."""
+        self._check_strategy()
+        if self.strategy == _LOOP:
+            expected = "'auto' for blocks of series: a closed loop reads all columns of y together"
+            raise checks.fail("strategy", self.strategy, expected)
+        return self._request()
+
     def _request(self) -> Request:
         if self.horizon is not None:
             checks.integer("horizon", self.horizon, 1)
@@ -204,11 +217,7 @@ class ReservoirForecaster(TunableDefaults, Forecaster[Given]):
         make: Callable[..., Any] = seasonal_reservoir
         if self.reservoir is not None:
             own_reservoir(self.reservoir, defaults.forecasting_reservoir, True)
-            given = self.reservoir
-
-            def make(seasons: tuple[int, ...], length: int, inputs: int) -> Any:
-                return clone(given)
-
+            make = CopyOf(self.reservoir)
         return Request(
             self.horizon, check_season(self.season), self.calendar, self.frequency, make, readout,
             checks.jobs(self.n_jobs),

@@ -1,6 +1,6 @@
 """Inputs beside the series: known in advance, known up to now, or of a series as a whole."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -102,12 +102,31 @@ def encoder_of(every: Sequence[Columns], name: str) -> Encoder:
         if any(_is_text(column) for column in columns):
             values = {_plain(v): None for column in columns for v in column}
             values.pop(None, None)
-            if len(values) > _MOST:
-                raise ValueError(
-                    f"{name}[{label!r}] must have at most {_MOST} categories, got {len(values)}"
-                )
-            categories[label] = sorted(values, key=str)
+            categories[label] = _categories(values, label, name)
     return Encoder(names, categories)
+
+
+def merged_encoders(one: Encoder, other: Encoder, name: str) -> Encoder:
+    """The encoder of columns that came in two blocks: of the categories of both."""
+    if one == other:
+        return one
+    if set(one.names) != set(other.names):
+        raise ValueError(
+            f"{name} must have the same columns in every block, got "
+            f"{', '.join(map(repr, one.names))} and {', '.join(map(repr, other.names))}"
+        )
+    pairs = {n: [*one.categories.get(n, []), *other.categories.get(n, [])] for n in one.names
+             if n in one.categories or n in other.categories}  # fmt: skip
+    return Encoder(one.names, {n: _categories(set(v), n, name) for n, v in pairs.items()})
+
+
+def _categories(values: Collection[Any], label: str, name: str) -> list[Any]:
+    """Different categories in order."""
+    if len(values) > _MOST:
+        raise ValueError(
+            f"{name}[{label!r}] must have at most {_MOST} categories, got {len(values)}"
+        )
+    return sorted(values, key=str)
 
 
 def _is_text(column: np.ndarray) -> bool:

@@ -33,10 +33,10 @@ class Ends:
     at_end: bool
 
     @classmethod
-    def of(cls, grids: Sequence[Grid]) -> "Ends":
-        """The ends of series on their grids."""
+    def of(cls, grids: Sequence[Grid], clock: Clock | None = None) -> "Ends":
+        """The ends of series on their grids; with a clock, that of more series than these."""
         counts = np.array([grid.count for grid in grids], np.int64)
-        clock = usual_clock(grids)
+        clock = usual_clock(grids) if clock is None else clock
         if clock is None or any(grid.times is None for grid in grids):
             return cls(counts, np.zeros(len(counts), np.int64), False, "", 0.0, False)
         last = np.array([grid.last for grid in grids])

@@ -1,23 +1,32 @@
-"""Fit a forecaster: from what people gave to series, inputs, effects, seasons and members."""
+"""What a forecaster is fitted to: from what people gave to inputs, effects and seasons."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
 from paralesn.estimators.forecaster import exogenous as reading
-from paralesn.estimators.forecaster.calendar import calendar_columns, check_calendar
 from paralesn.estimators.forecaster.effects import Effects, measure_effect
-from paralesn.estimators.forecaster.ensemble import Learning
 from paralesn.estimators.forecaster.exogenous import Columns, Encoder, Steps, encoder_of, filled
-from paralesn.estimators.forecaster.fitted import Ends, FittedForecaster, Memory
 from paralesn.estimators.forecaster.frames import columns_of, is_frame
 from paralesn.estimators.forecaster.panel import LONG, Layout, LongNames, Panel
 from paralesn.estimators.forecaster.seasons import seasons_of
-from paralesn.estimators.forecaster.spread import LITTLE_EVIDENCE
-from paralesn.estimators.forecaster.weighing import fit_ensemble
+from paralesn.moments import ColumnMoments
 from paralesn.tables.clock import Clock
+
+
+@dataclass(frozen=True)
+class CopyOf:
+    """Makes copies of a reservoir that was given, whatever the series are like."""
+
+    given: Any
+
+    def __call__(self, seasons: tuple[int, ...], length: int, inputs: int) -> Any:
+        """A reservoir to fit."""
+        return clone(self.given)
 
 
 class Request(NamedTuple):
@@ -30,56 +39,6 @@ class Request(NamedTuple):
     reservoir_for: Callable[[tuple[int, ...], int, int], Any] | None
     readout: Any
     n_jobs: int | None
-
-
-def fit_panel(
-    panel: Panel, y: Any, X: Any, past: Any, static: Any, names: LongNames, request: Request
-) -> FittedForecaster:
-    """Fit a forecaster to series and their inputs."""
-    notes = list(panel.notes)
-    parts = check_calendar(request.calendar, panel.clock)
-    known, known_rows = _read_inputs(X, y, panel, names, "X", notes)
-    past_encoder, past_rows = _read_inputs(past, y, panel, names, "past", notes)
-    fixed, fixed_rows = read_static(static, y, panel.layout, names)
-    if parts:
-        known_rows = [np.hstack([rows, calendar_columns(_times(grid), parts)])
-                      for rows, grid in zip(known_rows, panel.grids, strict=True)]  # fmt: skip
-    _note_missing(panel, notes)
-    seasons = seasons_of_panel(panel, request.season)
-    effects = effects_of(panel.values, known_rows, seasons)
-    explained = [effects.of(i, rows) for i, rows in enumerate(known_rows)]
-    if effects.coefficients.shape[1] and not effects.helps.all():
-        without = int((~effects.helps).sum())
-        notes.append(f"known inputs did not help with {without} of {len(panel.values)} series")
-    past_scaling = _scaling(np.concatenate(past_rows))
-    fixed_scaling = _scaling(fixed_rows)
-    others = [scaled(rows, past_scaling) for rows in past_rows]
-    whole = scaled(fixed_rows, fixed_scaling)
-    horizon = request.horizon or default_horizon(seasons, [len(v) for v in panel.values])
-    learnings = [
-        Learning(v - e, s, o, f)
-        for v, e, s, o, f in zip(panel.values, explained, seasons, others, whole, strict=True)
-    ]
-    ensemble = fit_ensemble(
-        learnings, horizon, request.reservoir_for, request.readout, request.n_jobs
-    )
-    if effects.coefficients.shape[1]:
-        ensemble = ensemble.without_floor()
-    few = int((ensemble.spread.evidence < LITTLE_EVIDENCE).sum())
-    if few:
-        of = (
-            "the series is"
-            if len(panel.values) == 1
-            else f"{few} of {len(panel.values)} series are"
-        )
-        notes.append(f"intervals rest on few forecasts, as {of} short for the horizon: they are "
-                     "wide on purpose")  # fmt: skip
-    memory = Memory.of(panel, explained, known_rows, others)
-    return FittedForecaster(
-        panel.layout, tuple(names), request.frequency, Ends.of(panel.grids), memory, ensemble,
-        tuple(seasons), known, past_encoder, fixed, parts, effects, past_scaling, fixed_scaling,
-        floor_of(panel.values), tuple(notes),
-    )  # fmt: skip
 
 
 def floor_of(values: Sequence[np.ndarray]) -> np.ndarray:
@@ -96,14 +55,14 @@ def default_horizon(seasons: Sequence[tuple[int, ...]], lengths: Sequence[int]) 
     return max(1, min(2 * season, int(np.median(lengths)) // 4, 100))
 
 
-def _read_inputs(
-    X: Any, y: Any, panel: Panel, names: LongNames, name: str, notes: list[str]
-) -> tuple[Encoder, list[np.ndarray]]:
-    """Inputs of every series as numbers, on its grid, with missing values filled."""
+def read_inputs(
+    X: Any, y: Any, panel: Panel, names: LongNames, name: str, encoder: Encoder | None = None
+) -> tuple[Encoder, list[np.ndarray], int]:
+    """Inputs of every series as numbers, on its grid, missing values filled, and their number."""
     if X is None:
-        return Encoder([], {}), [np.zeros((len(v), 0)) for v in panel.values]
+        return Encoder([], {}), [np.zeros((len(v), 0)) for v in panel.values], 0
     columns: list[Columns] = reading.read_columns(X, y, panel.layout, row_steps(panel), names, name)
-    encoder = encoder_of(columns, name)
+    encoder = encoder_of(columns, name) if encoder is None else encoder
     rows_of_each, missing = [], 0
     for i, (own, grid) in enumerate(zip(columns, panel.grids, strict=True)):
         rows = encoder.encode(own, name)
@@ -112,9 +71,7 @@ def _read_inputs(
         rows = grid.placed(rows)
         missing += int(np.isnan(rows).sum())
         rows_of_each.append(filled(rows))
-    if missing:
-        notes.append(f"{missing} values of {name} are missing: interpolated")
-    return encoder, rows_of_each
+    return encoder, rows_of_each, missing
 
 
 def row_steps(panel: Panel) -> list[Steps]:
@@ -170,20 +127,6 @@ def read_static(
     return encoder, rows
 
 
-def _times(grid: Any) -> np.ndarray:
-    times: np.ndarray = grid.times
-    return times
-
-
-def _note_missing(panel: Panel, notes: list[str]) -> None:
-    missing = sum(int(np.isnan(v).sum()) for v in panel.values)
-    if missing:
-        notes.append(
-            f"{missing} values of y are missing: smoothers go on as they predicted, the reservoir "
-            "reads them interpolated, and no error is counted there"
-        )
-
-
 def seasons_of_panel(panel: Panel, given: tuple[int, ...] | None) -> list[tuple[int, ...]]:
     """Seasons of every series; those that share a clock share what it suggests."""
     pairs = zip(panel.values, panel.grids, strict=True)
@@ -213,12 +156,10 @@ def effects_of(
     return Effects(np.stack([mean for mean, _ in pairs]), np.stack([c for _, c in pairs]))
 
 
-def _scaling(rows: np.ndarray) -> np.ndarray:
+def scaling_of(moments: ColumnMoments) -> np.ndarray:
     """Means and scales (2, columns)."""
-    if not rows.size:
-        return np.zeros((2, rows.shape[1]))
-    scale = rows.std(axis=0)
-    return np.stack([rows.mean(axis=0), np.where(scale > 0, scale, 1.0)])
+    scale = moments.spread
+    return np.stack([moments.mean, np.where(scale > 0, scale, 1.0)])
 
 
 def scaled(rows: np.ndarray, scaling: np.ndarray) -> np.ndarray:

@@ -13,13 +13,14 @@ from paralesn.estimators.forecaster import (
     anomalies,
     following,
     online_members,
+    panel_passes,
     pictures,
     relearning,
     watched_loop,
 )
 from paralesn.estimators.forecaster.anomalies import Anomalies
 from paralesn.estimators.forecaster.fitted import FittedForecaster, FittedLoop
-from paralesn.estimators.forecaster.fitting import Request, fit_panel
+from paralesn.estimators.forecaster.fitting import Request
 from paralesn.estimators.forecaster.forms import (
     Data,
     Estimator,
@@ -31,9 +32,11 @@ from paralesn.estimators.forecaster.forms import (
 )
 from paralesn.estimators.forecaster.output import assemble
 from paralesn.estimators.forecaster.panel import LongNames, read_panel
+from paralesn.estimators.forecaster.panel_block import KeptBlock, SeriesInputs
 from paralesn.estimators.forecaster.roles import check_roles
 from paralesn.estimators.forecaster.spread import Forecast
 from paralesn.estimators.forecaster.weighing import member_weights
+from paralesn.estimators.passes import Block, carry_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,11 +85,16 @@ class Forecaster(Estimator, Generic[Given]):
         names = LongNames(id, time, target)
         check_roles(y, X)
         panel = read_panel(y, names, self._frequency(), least=2)
-        self.fitted_ = fit_panel(panel, y, X, past, static, names, self._request())
+        block = Block(KeptBlock(y, panel), SeriesInputs(X, past, static, names))
+        self.fitted_ = carry_out(panel_passes.begin(self), block).fitted_
         return cast("Forecaster[Data]", self)
 
     def _frequency(self) -> str | None:
         return getattr(self, "frequency", None)
+
+    def request_for_blocks(self) -> Request:
+        """Parameters of `fit` over blocks of series, checked."""
+        return self._request()
 
     def _request(self) -> Request:
         raise NotImplementedError

@@ -54,6 +54,28 @@ class PackedBanks:
             np.array(sizes, np.int64).reshape(-1, 3), counts,
         )  # fmt: skip
 
+    @classmethod
+    def joined(cls, parts: Sequence["PackedBanks"]) -> "PackedBanks":
+        """The banks of all parts, end to end."""
+        if len(parts) == 1:
+            return parts[0]
+        names = list(SmootherLayer.__dataclass_fields__)
+        columns = [np.concatenate([getattr(p.layer, n) for p in parts]) for n in names]
+        layer = SmootherLayer(*columns)
+        state = np.zeros((layer.rows, layer.size))
+        first = 0
+        for part in parts:
+            rows, size = part.state.shape
+            state[:rows, first : first + size] = part.state
+            first += size
+        weights, periods, naive, flat, sizes, counts = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in (
+                "weights", "periods", "naive_weights", "flat_weights", "sizes", "counts"
+            )
+        )  # fmt: skip
+        return cls(layer, weights, state, periods, naive, flat, sizes, counts)
+
     def __len__(self) -> int:
         return len(self.counts)
 

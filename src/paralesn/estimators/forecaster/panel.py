@@ -21,6 +21,7 @@ from paralesn.estimators.forecaster.values import is_number, numbers, times_of
 from paralesn.persistence import register
 from paralesn.tables.clock import Clock, clock_of
 
+MOST_NOTES = 5  # on how series were read
 FLAT, TABLE, LIST, COLUMN, WIDE, LONG = "flat", "table", "list", "column", "wide", "long"
 
 
@@ -125,7 +126,7 @@ def read_panel(
             what = f"{count} sample" if count == 1 else f"{count}"
             raise ValueError(f"{who} must hold at least {max(least, 1)} values, got {what}")
         regular.append(array)
-    return Panel(layout, regular, grids, _counted(notes))
+    return Panel(layout, regular, grids, notes)
 
 
 def _called(layout: Layout, label: Any, name: str) -> str:
@@ -156,11 +157,12 @@ def _grids(
     ]
 
 
-def _counted(notes: list[str]) -> list[str]:
-    """Notes of many series as one each, with how many more there are."""
-    if len(notes) <= 5:
-        return notes
-    return [*notes[:4], f"and {len(notes) - 4} more notes of this kind"]
+def counted_notes(notes: Sequence[str], count: int | None = None) -> list[str]:
+    """Notes of many series: some of them, and how many more there are of `count`."""
+    count = len(notes) if count is None else count
+    if count <= MOST_NOTES:
+        return list(notes)
+    return [*notes[: MOST_NOTES - 1], f"and {count - MOST_NOTES + 1} more notes of this kind"]
 
 
 def _read_arrays(y: Any, name: str) -> tuple[Layout, list[np.ndarray]]:
@@ -279,4 +281,4 @@ def _read_long(
     return Layout(LONG, labels, backend, kept, index), values, whens
 
 
-__all__ = ["Grid", "Layout", "LongNames", "Panel", "clock_of", "read_panel"]
+__all__ = ["Grid", "Layout", "LongNames", "Panel", "clock_of", "counted_notes", "read_panel"]

@@ -18,7 +18,7 @@ from paralesn.estimators.forecaster.fitting import (
     seasons_of_panel,
 )
 from paralesn.estimators.forecaster.following import encoded, with_calendar
-from paralesn.estimators.forecaster.panel import LONG, read_panel
+from paralesn.estimators.forecaster.panel import LONG, counted_notes, read_panel
 from paralesn.estimators.forecaster.weighing import apply_ensemble, fit_ensemble
 
 
@@ -89,5 +89,5 @@ def of_new_series(
     floor = floor_of(panel.values)
     new = replace(fitted, layout=panel.layout, ends=Ends.of(panel.grids), memory=memory,
                   ensemble=ensemble, seasons=tuple(seasons), effects=effects, floor=floor,
-                  notes=tuple(panel.notes))  # fmt: skip
+                  notes=tuple(counted_notes(panel.notes)))  # fmt: skip
     return new, None

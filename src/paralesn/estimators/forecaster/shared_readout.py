@@ -1,9 +1,8 @@
 """The reservoir member: one readout, shared by all series, that reads a reservoir of changes."""
 
-from collections.abc import Iterator, Sequence
-from copy import deepcopy
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from paralesn.series import Series
 
 _LARGEST = 1e300  # forecast, by an unstable one
 HELD_OUT = 0.25  # share of each series, at its end, that the member is judged on
-_ROWS = 100_000  # learnt from, about
 _BLOCK = 8192  # rows that are learnt from together
 
 Lesson = tuple[np.ndarray, np.ndarray]  # states (n, columns) and targets (n, horizon)
@@ -127,6 +125,20 @@ class SharedReadout:
         return replace(self, scale=scales(readings), static=static, state=blank, newest=newest,
                        latest=latest)  # fmt: skip
 
+    @classmethod
+    def joined(cls, parts: Sequence["SharedReadout"], reservoir: Any, readout: Any) -> Self:
+        """The member of the series of all parts, with its reservoir and its readout."""
+        layers = zip(*(part.state.layers for part in parts if len(part.scale)), strict=True)
+        state = State(tuple(np.concatenate(h) for h in layers), reservoir.fingerprint_)
+        scale, newest, latest, static = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("scale", "newest", "latest", "static")
+        )
+        first = parts[0]
+        return cls(
+            reservoir, readout, first.horizon, first.log, scale, state, newest, latest, static
+        )
+
     def check(self) -> None:
         """Check what a file said."""
         check_reservoir(self.reservoir)
@@ -161,92 +173,31 @@ def held_out_from(n: int, horizon: int) -> int:
     return n - max(int(HELD_OUT * n), min(horizon, n // 3))
 
 
-def fit_shared_readout(
-    readings: Sequence[Reading],
-    horizon: int,
-    log: bool,
-    reservoir: Reservoir,
-    readout: Any,
-    origins: Sequence[np.ndarray],
-) -> Judged | None:
-    """Learn from the beginnings of all series, judge by their ends, then learn from these, too.
-
-    `origins` are steps in the held-out part that forecasts are wanted from. None where there is too
-    little to learn from.
-    """
-    count, h = len(readings), horizon
-    cuts = [held_out_from(len(r.values), h) for r in readings]
-    rows = sum(max(0, cut - h) for cut in cuts)
-    least = 24 if count == 1 else 100
-    if rows < least:
-        return None
-    every = max(1, rows // _ROWS)
-    scale = scales(readings)
-    static = np.stack([r.static for r in readings])
-    reservoir.fit(Series(np.zeros((1, 1 + readings[0].others.shape[1])), np.array([1]), "single"))
-    newest = np.array([r.values[-1] for r in readings])
-    blank = State((), reservoir.fingerprint_)
-    latest = np.zeros((count, reservoir.n_features_out_))
-    draft = SharedReadout(reservoir, readout, h, log, scale, blank, newest, latest, static)
-
-    def lessons(
-        begins: Sequence[int], stops: Sequence[int]
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """States and targets of the steps between `begins` and `stops` of every series."""
-        for i, first, z in StateBlocks(reservoir, readings, scale):
-            y = readings[i].values
-            begin, stop = max(begins[i], first), min(stops[i], len(y) - h, first + len(z))
-            begin += (begins[i] - begin) % every
-            steps = np.arange(begin, stop, every)
-            if steps.size:
-                wanted = (y[steps[:, None] + np.arange(1, h + 1)] - y[steps, None]) / scale[i]
-                yield np.hstack([z[steps - first], np.tile(static[i], (steps.size, 1))]), wanted
-
-    washout = [min(20, len(r.values) // 8) for r in readings]
-    learnt = _learn(readout, lessons(washout, [cut - h for cut in cuts]))
-    judge = deepcopy(readout)
-    if isinstance(readout, Ridge):
-        for states, wanted in _gathered(lessons([cut - 1 for cut in cuts], [1 << 62] * count)):
-            judge.validate(states, wanted)
-    judged, _ = replace(draft, readout=judge).follow(readings, origins, go_on=False)
-    _learn(readout, lessons([cut - h for cut in cuts], [1 << 62] * count), learnt)
-    if isinstance(readout, Ridge) and judge.fitted_.validation is not None:
-        readout.choose_as(judge)
-    member = draft.follow(readings, [np.zeros(0, np.int64)] * count, go_on=False)[1]
-    fit_for = [cut - h >= 8 or count > 1 for cut in cuts]
-    return Judged(member, [f if fits else None for f, fits in zip(judged, fit_for, strict=True)])
-
-
-def _gathered(lessons: Iterator[Lesson]) -> Iterator[Lesson]:
+class Gathering:
     """Lessons of short series put together: a few large blocks are learnt faster."""
-    waiting: list[Lesson] = []
-    rows = 0
-    for lesson in lessons:
-        waiting.append(lesson)
-        rows += len(lesson[0])
-        if rows >= _BLOCK:
-            yield _together(waiting)
-            waiting, rows = [], 0
-    if waiting:
-        yield _together(waiting)
+
+    def __init__(self, learn: Callable[[np.ndarray, np.ndarray], Any]) -> None:
+        self.learn = learn
+        self.waiting: list[Lesson] = []
+        self.rows = 0
+
+    def add(self, lesson: Lesson) -> None:
+        """A lesson more, learnt when there are enough rows."""
+        self.waiting.append(lesson)
+        self.rows += len(lesson[0])
+        if self.rows >= _BLOCK:
+            self.close()
+
+    def close(self) -> None:
+        """Learn whatever is waiting."""
+        if self.waiting:
+            self.learn(*together(self.waiting))
+        self.waiting, self.rows = [], 0
 
 
-def _together(lessons: list[Lesson]) -> Lesson:
+def together(lessons: Sequence[Lesson]) -> Lesson:
+    """States and targets of lessons, end to end."""
     if len(lessons) == 1:
         return lessons[0]
     states, wanted = zip(*lessons, strict=True)
     return np.concatenate(states), np.concatenate(wanted)
-
-
-def _learn(readout: Any, lessons: Iterator[Lesson], before: Sequence[Lesson] = ()) -> list[Lesson]:
-    """Learn block by block where the readout can, else from everything at once, which is returned.
-
-    `before` is what such a readout learnt from before.
-    """
-    if isinstance(readout, Ridge):
-        for states, wanted in _gathered(lessons):
-            readout.partial_fit(states, wanted)
-        return []
-    every = [*before, *lessons]
-    readout.fit(np.concatenate([s for s, _ in every]), np.concatenate([w for _, w in every]))
-    return every

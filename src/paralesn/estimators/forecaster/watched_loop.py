@@ -12,7 +12,14 @@ from paralesn.estimators import defaults
 from paralesn.estimators.forecaster.fitted import Ends, FittedLoop
 from paralesn.estimators.forecaster.following import check_follows
 from paralesn.estimators.forecaster.output import assemble, check_levels, check_quantiles
-from paralesn.estimators.forecaster.panel import LIST, LONG, LongNames, Panel, read_panel
+from paralesn.estimators.forecaster.panel import (
+    LIST,
+    LONG,
+    LongNames,
+    Panel,
+    counted_notes,
+    read_panel,
+)
 from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 
 _LEAST = 200  # steps from which on closed loops choose
@@ -42,7 +49,7 @@ def fit(
             loop = None
     if loop is None:
         loop = _best_of(candidates[:1], readout, options, y, X)
-    notes = [*panel.notes]
+    notes = counted_notes(panel.notes)
     if not loop.has_intervals_:
         notes.append("the series is too short for intervals")
     return FittedLoop(

@@ -1,7 +1,6 @@
 """Fit bank and reservoir, and weigh them by errors of forecasts that neither had learnt from."""
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -9,19 +8,16 @@ import numpy as np
 
 from paralesn.estimators.forecaster import intermittent, spread
 from paralesn.estimators.forecaster.bank import FittedBank, fit_bank
-from paralesn.estimators.forecaster.changes import Reading
-from paralesn.estimators.forecaster.ensemble import FittedEnsemble, Learning, readable
+from paralesn.estimators.forecaster.ensemble import FittedEnsemble, Learning
 from paralesn.estimators.forecaster.packed_banks import PackedBanks
 from paralesn.estimators.forecaster.rolling import MOST, evidence, future_of, rolling_origins
-from paralesn.estimators.forecaster.shared_readout import (
-    Judged,
-    fit_shared_readout,
-    held_out_from,
-)
+from paralesn.estimators.forecaster.shared_lessons import LearntTask, learn
+from paralesn.estimators.forecaster.shared_readout import Judged, held_out_from
+from paralesn.estimators.forecaster.shared_tasks import SeriesFacts, readings_for, shared_tasks
 from paralesn.estimators.forecaster.spread import Errors
-from paralesn.runtime.blas import single_threaded_blas
 
 LEAST_ROWS = 100  # that a readout of one series must have to learn from
+_LEAST_OF_EACH = 4  # and those of each of several series
 _ALONE, _TOGETHER = 4.0, 3.0  # what the bank counts beforehand, with one series and with several
 _RANGES = 5.0  # a reservoir's forecast that leaves the history by so many ranges does not count
 
@@ -36,6 +32,11 @@ class _Draft(NamedTuple):
     forecasts: np.ndarray
 
 
+def least_rows(several: bool) -> int:
+    """Rows to learn from that a series must have to share in a readout."""
+    return _LEAST_OF_EACH if several else LEAST_ROWS
+
+
 def fit_ensemble(
     series: Sequence[Learning],
     horizon: int,
@@ -43,32 +44,45 @@ def fit_ensemble(
     readout: Any,
     n_jobs: int | None = None,
 ) -> FittedEnsemble:
-    """Fit bank and reservoir, and weigh them for every series.
+    """Fit bank and reservoir, and weigh them for every series; arguments as in `shared_tasks`."""
+    facts, several = SeriesFacts.of(series), len(series) > 1
+    least = least_rows(several)
+    sizes = series[0].others.shape[1], series[0].static.size
+    learnt = []
+    for task in shared_tasks(facts, horizon, least, *sizes, reservoir_for, readout):
+        chosen = facts.chosen(task.log, horizon, least)
+        readings = readings_for(task.log, series, chosen)
+        lessons = learn(task, readings)
+        if not lessons.is_empty:
+            both = LearntTask.of(task, lessons)
+            learnt.append(both.chosen_by(both.errors(readings)) if task.merges else both)
+    return weigh(series, learnt, horizon, reservoir_for is not None, several, n_jobs)
+
+
+def weigh(
+    series: Sequence[Learning], learnt: Sequence[LearntTask], horizon: int, is_shared: bool,
+    several: bool, n_jobs: int | None = None,
+) -> FittedEnsemble:  # fmt: skip
+    """Fit the banks of series, and weigh them and the shared readouts for each.
 
     Parameters
     ----------
-    reservoir_for : function of seasons, length and inputs, makes a reservoir to fit
-        None: the bank alone.
-    readout : regressor that was not fitted yet
+    is_shared : bool
+        Whether series share readouts if there is enough to learn from.
+    several : bool
+        Whether there is more than one series, here or elsewhere.
     """
-    judged_by = {} if reservoir_for is None else _series_of_readouts(series, horizon)
-    drafts = _drafts(series, horizon, judged_by.values(), n_jobs)
-    members: list[Judged] = []
-    of_shared: list[np.ndarray] = []
-    for log, chosen in judged_by.items():
-        assert reservoir_for is not None
-        readings = [Reading(readable(series[i].y, None, log), series[i].others, series[i].static)
-                    for i in chosen]  # fmt: skip
-        lengths = [len(reading.values) for reading in readings]
-        seasons = tuple(sorted({m for i in chosen for m in series[i].seasons}))[:4]
-        fresh = reservoir_for(seasons, int(np.median(lengths)), 1 + series[0].others.shape[1])
-        origins = [drafts[i].origins for i in chosen]
-        with single_threaded_blas():  # the same bits whatever the number of threads
-            judged = fit_shared_readout(readings, horizon, log, fresh, deepcopy(readout), origins)
-        if judged is not None:
-            members.append(judged)
-            of_shared.append(np.array(chosen, int))
-    return _weighed(series, drafts, members, of_shared, horizon, several=len(series) > 1)
+    facts, least = SeriesFacts.of(series), least_rows(several)
+    candidates = [facts.chosen(False, horizon, least)] if is_shared else []
+    drafts = _drafts(series, horizon, candidates, n_jobs)
+    of_shared = [facts.chosen(each.task.log, horizon, least) for each in learnt]
+    members = [
+        each.judged(
+            readings_for(each.task.log, series, chosen), [drafts[i].origins for i in chosen]
+        )
+        for each, chosen in zip(learnt, of_shared, strict=True)
+    ]
+    return _weighed(series, drafts, members, of_shared, horizon, several)
 
 
 def apply_ensemble(
@@ -83,8 +97,7 @@ def apply_ensemble(
     drafts = _drafts(series, h, [], n_jobs)
     members = []
     for member, chosen in zip(ensemble.shared, chosen_by, strict=True):
-        readings = [Reading(readable(series[i].y, None, member.log), series[i].others,
-                            series[i].static) for i in chosen]  # fmt: skip
+        readings = readings_for(member.log, series, chosen)
         blank = member.for_series(readings)
         forecasts, new = blank.follow(readings, [drafts[i].origins for i in chosen], go_on=False)
         members.append(Judged(new, list(forecasts)))
@@ -137,18 +150,6 @@ def _weighed(
         spread.measure(errors, horizon), means,
     )  # fmt: skip
     return _without_runaways(ensemble, [learning.y for learning in series])
-
-
-def _series_of_readouts(series: Sequence[Learning], horizon: int) -> dict[bool, list[int]]:
-    """Which series a readout of values (False) and one of logarithms (True) learn from."""
-    least = LEAST_ROWS if len(series) == 1 else 4
-    long = [
-        i for i, s in enumerate(series)
-        if held_out_from(s.y.size, horizon) - horizon >= least
-        and np.isfinite(s.y).sum() > 2 and not intermittent.is_intermittent(s.y)
-    ]  # fmt: skip
-    positive = [i for i in long if np.nanmin(series[i].y) > 0]
-    return {log: chosen for log, chosen in ((False, long), (True, positive)) if chosen}
 
 
 def _draft(learning: Learning, horizon: int, is_shared: bool) -> _Draft:
