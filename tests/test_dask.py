@@ -23,6 +23,7 @@ import dask.bag as db  # noqa: E402
 
 from paralesn.dask import fit, predict, transform  # noqa: E402
 from paralesn.dask.fitting import one_thread, runs_of  # noqa: E402
+from paralesn.estimators.forecaster.panel import LongNames  # noqa: E402
 from paralesn.runtime import threads  # noqa: E402
 
 pytestmark = pytest.mark.slow
@@ -450,3 +451,67 @@ def test_progress_is_shown(client, capsys):
     shown = capsys.readouterr().out
     assert "pass 1" in shown
     assert "3/3" in shown
+
+
+# -- forecasters -----------------------------------------------------------------------------------
+
+
+def demand(count):
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(60, 160, count)
+    return [
+        50 + 9 * np.sin(2 * np.pi * np.arange(n) / 12 + k) + np.cumsum(rng.normal(size=n))
+        for k, n in enumerate(lengths)
+    ]
+
+
+@pytest.mark.parametrize("model", [pe.ReservoirForecaster(horizon=6), pe.SmootherBank(horizon=6)])
+def test_forecasters_of_many_series(client, model):
+    series = demand(23)
+    here = clone_fitted_to(model, series)
+    there = fit(model, db.from_sequence(series, npartitions=5), client=client, progress=False)
+    ours, theirs = here.forecast(interval=0.9), there.forecast(interval=0.9)
+    for one, other in zip(ours, theirs, strict=True):
+        for a, b in zip(one, other, strict=True):
+            np.testing.assert_allclose(b, a, rtol=1e-8, atol=1e-8)
+    table = np.column_stack([values[:60] for values in series])
+    there = fit(model, da.from_array(table, chunks=(20, 7)), client=client, progress=False)
+    ahead = there.forecast()
+    np.testing.assert_allclose(
+        ahead, clone_fitted_to(model, table).forecast(), rtol=1e-8, atol=1e-8
+    )
+
+
+def clone_fitted_to(model, y):
+    from sklearn.base import clone
+
+    return clone(model).fit(y)
+
+
+def test_forecasters_of_parquet_files(client, tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frames = []
+    for k, values in enumerate(demand(9)):
+        when = pd.date_range("2020-01-01", periods=len(values), freq="MS")
+        price = np.cos(np.arange(len(values)))
+        frames.append(
+            pd.DataFrame({"shop": f"s{k}", "month": when, "sold": values + price, "price": price})
+        )
+    for file in range(3):
+        pd.concat(frames[3 * file : 3 * file + 3]).to_parquet(tmp_path / f"{file}.parquet")
+    names = {"id": "shop", "time": "month", "target": "sold"}
+    whole = pd.concat(frames)
+    model = pe.ReservoirForecaster(horizon=3)
+    here = pe.ReservoirForecaster(horizon=3).fit(whole, ["price"], **names)
+    inputs = passes.SeriesInputs(X=["price"], names=LongNames(*names.values()))
+    there = fit(model, tmp_path, inputs=inputs, client=client, progress=False)
+    coming = pd.concat(
+        pd.DataFrame({"shop": frame.shop.iloc[0], "price": [0.1, 0.2, 0.3],
+                      "month": pd.date_range(frame.month.iloc[-1], periods=4, freq="MS")[1:]})
+        for frame in frames
+    )  # fmt: skip
+    ours, theirs = (m.forecast(X=coming) for m in (here, there))
+    pd.testing.assert_frame_equal(theirs, ours, rtol=1e-8)
+    with pytest.raises(ValueError, match="y must be None for a forecaster, whose series are X"):
+        fit(model, tmp_path, "sold", client=client)

@@ -35,13 +35,16 @@ import numpy as np
 
 from paralesn import checks
 from paralesn.estimators import passes, regressor_passes
+from paralesn.estimators.forecaster import panel_passes
+from paralesn.estimators.forecaster.estimator import Forecaster
+from paralesn.estimators.forecaster.panel_block import SeriesInputs
 from paralesn.estimators.passes import Block, Pass
 from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.estimators.series_readout import SeriesReadout
 from paralesn.missing import INTERPOLATE
 from paralesn.readouts.ridge import Ridge
 
-__all__ = ["digest", "finish", "is_plan", "merge", "plan"]
+__all__ = ["SeriesInputs", "digest", "finish", "is_plan", "merge", "plan"]
 
 
 def plan(model: Any, n_features: int | None = None, *, steps: int | None = None) -> Pass:
@@ -49,8 +52,8 @@ def plan(model: Any, n_features: int | None = None, *, steps: int | None = None)
 
     Parameters
     ----------
-    model : ReservoirRegressor, ReservoirClassifier, ReservoirSeriesRegressor
-        Not fitted; it stays as it is.
+    model : ReservoirRegressor, ReservoirClassifier, ReservoirSeriesRegressor, ReservoirForecaster
+        or SmootherBank. Not fitted; it stays as it is.
     n_features : int, optional
         Features of a time step. Where it is given, and nothing else has to be known of all data, a
         regressor needs one pass instead of two.
@@ -64,10 +67,10 @@ def plan(model: Any, n_features: int | None = None, *, steps: int | None = None)
     """
     if n_features is not None:
         checks.integer("n_features", n_features, 1)
-    if isinstance(model, SeriesReadout):
+    if isinstance(model, (SeriesReadout, Forecaster)):
         if steps is not None:
             raise checks.fail("steps", steps, "None for an estimator of whole series")
-        return model.first_pass()
+        return model.first_pass() if isinstance(model, SeriesReadout) else panel_passes.begin(model)
     if not isinstance(model, ReservoirRegressor):
         raise checks.fail("model", model, "an estimator that is fitted in blocks", TypeError)
     _check_regressor(model, steps)
@@ -105,7 +108,8 @@ def digest(
     ----------
     plan : Pass
     X, y : as `fit` of the model takes them
-        Whole series, or consecutive time steps of a single one.
+        Whole series, or consecutive time steps of a single one. For a forecaster, X are the series,
+        which its own `fit` calls y, and y is None or a `SeriesInputs` of what goes with them.
     first : int
         The number of the first series, or time step, of the block among all.
     before : State or array (steps, features), optional

@@ -72,8 +72,12 @@ class Parts:
         return replace(self, parts=parts)
 
 
-def size_of(series: Any) -> tuple[int, int]:
-    """Number of series in a block, and of their time steps."""
+def size_of(series: Any, id: str | None = None) -> tuple[int, int]:
+    """Number of series in a block, and of their time steps: a list, a table or a long frame."""
+    if hasattr(series, "columns"):
+        return (len(set(series[id])) if id in series.columns else 1), len(series)
+    if isinstance(series, np.ndarray) and series.ndim == 2:
+        return series.shape[1], series.size
     return len(series), sum(len(one) for one in series)
 
 
@@ -167,7 +171,40 @@ def as_list(block: Any) -> Any:
 
 
 def _listed(block: Any) -> Any:
-    return block if isinstance(block, (list, np.ndarray)) else list(block)
+    is_block = isinstance(block, (list, np.ndarray)) or hasattr(block, "columns")
+    return block if is_block else list(block)
+
+
+# -- series to forecast ----------------------------------------------------------------------------
+
+
+def panel_parts(X: Any, inputs: Any) -> Parts:
+    """Blocks of whole series that a forecaster is fitted to; `inputs` go with each of them."""
+    if isinstance(X, (str, os.PathLike)):
+        blocks = [delayed(read_frame, pure=True)(url) for url in _parquet_files(X)]
+    elif _is_array(X):
+        if X.ndim != 2:
+            raise ValueError(f"X must be (time, series), got shape {X.shape}")
+        blocks = list(X.rechunk({0: -1}).to_delayed().reshape(-1))
+    elif hasattr(X, "to_delayed"):  # a bag, or a frame whose partitions hold whole series
+        blocks = [as_list(block) for block in np.asarray(X.to_delayed(), object).reshape(-1)]
+    elif isinstance(X, (list, tuple)) and X and all(isinstance(x, Delayed) for x in X):
+        blocks = [as_list(block) for block in X]
+    else:
+        raise TypeError(
+            "X must be a dask array (time, series), a dask frame, a bag, a list of delayed blocks "
+            f"of series or a folder of Parquet files, got {type(X).__name__}"
+        )
+    return Parts([Part(block, inputs) for block in blocks], CASES, None)
+
+
+def read_frame(url: str) -> Any:
+    """The table of a Parquet file."""
+    import fsspec
+    import pyarrow.parquet as pq
+
+    with fsspec.open(url, "rb") as file:
+        return pq.read_table(file).to_pandas()
 
 
 # -- files -----------------------------------------------------------------------------------------
@@ -192,21 +229,26 @@ def files(
     features : names of the columns of inputs
         None: all others.
     """
+    if y is None:
+        raise checks.fail("y", y, "the name of the column of targets")
+    wanted = (y, id, time, None if features is None else tuple(features), takes_time)
+    parts = []
+    for url in _parquet_files(folder):
+        pair = delayed(read_table, pure=True, nout=2)(url, *wanted)
+        parts.append(Part(pair[0], pair[1]))
+    return Parts(parts, CASES, None)
+
+
+def _parquet_files(folder: Any) -> list[str]:
+    """Addresses of the Parquet files of a folder, or of an fsspec URL, sorted."""
     require("pyarrow", "tables", purpose="reading Parquet files")
     import fsspec
 
-    if y is None:
-        raise checks.fail("y", y, "the name of the column of targets")
     system, root = fsspec.core.url_to_fs(os.fspath(folder))
     names = sorted(name for name in system.find(root) if name.endswith(".parquet"))
     if not names:
         raise FileNotFoundError(f"X must be a folder of .parquet files, got none in {folder}")
-    wanted = (y, id, time, None if features is None else tuple(features), takes_time)
-    parts = []
-    for name in names:
-        pair = delayed(read_table, pure=True, nout=2)(system.unstrip_protocol(name), *wanted)
-        parts.append(Part(pair[0], pair[1]))
-    return Parts(parts, CASES, None)
+    return [system.unstrip_protocol(name) for name in names]
 
 
 def read_table(

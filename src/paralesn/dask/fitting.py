@@ -16,10 +16,11 @@ from dask.delayed import delayed
 
 from paralesn import checks
 from paralesn.dask import checkpoints, cluster
-from paralesn.dask.blocks import TIME, Part, Parts, parts_of, size_of
+from paralesn.dask.blocks import TIME, Part, Parts, panel_parts, parts_of, size_of
 from paralesn.dask.checkpoints import Checkpoints
 from paralesn.dask.time_chunks import Starts, starts_of
-from paralesn.distributed import digest, finish, is_plan, merge, plan
+from paralesn.distributed import SeriesInputs, digest, finish, is_plan, merge, plan
+from paralesn.estimators.forecaster.estimator import Forecaster
 from paralesn.estimators.passes import Pass
 from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.estimators.regressor_passes import StatePass
@@ -44,19 +45,22 @@ def fit(
     id: str | None = None,
     time: str | None = None,
     features: Any = None,
+    inputs: SeriesInputs | None = None,
 ) -> Any:
     """Fit an estimator to data of Dask, block by block, and return it fitted.
 
     Parameters
     ----------
-    model : ReservoirRegressor, ReservoirClassifier or ReservoirSeriesRegressor
-        It stays as it is; what is returned is an ordinary fitted one of its kind, without `state_`
-        where blocks hold whole series.
+    model : ReservoirRegressor, ReservoirClassifier, ReservoirSeriesRegressor, ReservoirForecaster
+        or SmootherBank. It stays as it is; what is returned is an ordinary fitted one of its kind,
+        a regressor without `state_` where blocks hold whole series.
     X : dask array, bag, list of delayed blocks, or path
         An array (cases, time, features) is cut over cases. For a `ReservoirRegressor`, (time,
         features) or (time,) is a single series, cut over time; for estimators of whole series,
         (cases, time) are univariate ones. Partitions of a bag and delayed blocks are lists of
-        series of any lengths. A path or fsspec URL is a folder of Parquet files.
+        series of any lengths. A path or fsspec URL is a folder of Parquet files. For a forecaster,
+        X holds the series themselves: an array (time, series), bags or delayed lists of arrays,
+        long frames, or files of such; every block or file holds whole series.
     y : dask array, bag, list of delayed blocks, array in memory, or name of a column
         Targets or labels, as the model takes them; of files, the name of their column.
     client : distributed.Client, optional
@@ -79,6 +83,9 @@ def fit(
     id, time, features : str, str and sequence of str, optional
         Columns of Parquet files: what tells series apart (default: a file is a series), what rows
         are sorted by, and inputs (default: all others).
+    inputs : SeriesInputs, optional
+        For a forecaster: columns of long frames that are inputs known in advance, known up to now
+        or static, and the names of the columns of series, times and values.
 
     Returns
     -------
@@ -98,7 +105,17 @@ def fit(
     """
     takes_time = isinstance(model, ReservoirRegressor)
     columns = {"id": id, "time": time, "features": features}
-    parts = parts_of(X, y, sample_weight, takes_time, **columns)
+    if isinstance(model, Forecaster):
+        others = {"y": y, "sample_weight": sample_weight, **columns}
+        given = [name for name, value in others.items() if value is not None]
+        if given:
+            raise ValueError(f"{given[0]} must be None for a forecaster, whose series are X")
+        inputs = inputs or SeriesInputs()
+        parts, id = panel_parts(X, inputs), inputs.names.id
+    elif inputs is not None:
+        raise checks.fail("inputs", inputs, "None but for a forecaster")
+    else:
+        parts = parts_of(X, y, sample_weight, takes_time, **columns)
     if halo is not None:
         checks.integer("halo", halo, 0)
         if parts.kind != TIME:
@@ -112,7 +129,7 @@ def fit(
         # What checkpoints make needless is not to be read.
         parts = _persisted(parts, engine, False if persist is None and kept else persist)
     elif any(part.count is None for part in parts.parts):
-        parts = parts.sized(engine.compute([delayed(size_of)(part.X) for part in parts.parts]))
+        parts = parts.sized(engine.compute([delayed(size_of)(p.X, id) for p in parts.parts]))
     with cluster.shown(engine) if progress else nullcontext() as show:
         number = 1
         while is_plan(step):

@@ -6,7 +6,7 @@ with it, `SeriesInputs`.
 
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -224,6 +224,7 @@ class LearningPass(Pass):
     model: Any
     settings: PanelSettings
     tasks: tuple[SharedTask, ...]
+    counts_steps: ClassVar[bool] = True
 
     @property
     def rows_per_merge(self) -> int:
