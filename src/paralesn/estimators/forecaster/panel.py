@@ -85,7 +85,7 @@ class Panel(NamedTuple):
 
 def read_panel(
     y: Any, names: LongNames, frequency: str | None = None, name: str = "y", least: int = 1,
-    usual: Clock | None = None, is_local: bool | None = None,
+    usual: Clock | None = None, is_local: bool | None = None, first: int | None = None,
 ) -> Panel:  # fmt: skip
     """Read one series, a table, a list of series, or a frame; NaN is a missing value.
 
@@ -100,6 +100,8 @@ def read_panel(
     usual, is_local : Clock and bool, optional
         Of earlier rows: how far apart they are, and whether times with a zone are taken as those
         of the clock on the wall. Default: what the times themselves suggest.
+    first : int, optional
+        Of a block of several series: the number of its first one, for messages.
     """
     if isinstance(y, Panel):
         return y
@@ -112,10 +114,11 @@ def read_panel(
         layout, values, times = _read_column(y, backend, name, is_local)
     else:
         layout, values, times = _read_frame(y, backend, names, name, notes, is_local)
-    grids = _grids(layout, values, times, frequency, name, notes, usual)
+    called = _called(layout, name, first)
+    grids = _grids(layout, values, times, frequency, called, notes, usual)
     regular = []
-    for label, array, grid in zip(layout.names, values, grids, strict=True):
-        who, array = _called(layout, label, name), grid.placed(array)
+    for who, array, grid in zip(called, values, grids, strict=True):
+        array = grid.placed(array)
         infinite = np.isinf(array)
         if infinite.any():
             raise ValueError(
@@ -129,31 +132,33 @@ def read_panel(
     return Panel(layout, regular, grids, notes)
 
 
-def _called(layout: Layout, label: Any, name: str) -> str:
-    """What a series is called in messages."""
-    several = layout.kind in (LIST, LONG) and len(layout.names) > 1
-    return f"{name}[{label!r}]" if several else name
+def _called(layout: Layout, name: str, first: int | None) -> list[str]:
+    """What series are called in messages; in a list by their numbers, from `first` on."""
+    several = len(layout.names) > 1 or first is not None
+    if layout.kind == LIST and several:
+        return [f"{name}[{(first or 0) + label}]" for label in layout.names]
+    if layout.kind == LONG and several:
+        return [f"{name}[{label!r}]" for label in layout.names]
+    return [name] * len(layout.names)
 
 
 def _grids(
     layout: Layout, values: Sequence[np.ndarray], times: Sequence[np.ndarray | None],
-    frequency: str | None, name: str, notes: list[str], usual: Clock | None,
+    frequency: str | None, called: Sequence[str], notes: list[str], usual: Clock | None,
 ) -> list[Grid]:  # fmt: skip
     """Where the rows of every series are in time. Short series follow the clock of the others."""
-    for label, when in zip(layout.names, times, strict=True):
+    for who, when in zip(called, times, strict=True):
         if when is not None:
-            check_order(when, _called(layout, label, name))
+            check_order(when, who)
     if layout.kind == LONG and len(values) > 1 and usual is None and frequency is None:
         usual = usual_clock(Grid(len(t), clock_of(t)) for t in times if t is not None)
     if layout.kind == WIDE:  # one index for all
         return [
-            on_grid(times[0], len(values[0]), name, frequency, layout.index, notes, usual)
+            on_grid(times[0], len(values[0]), called[0], frequency, layout.index, notes, usual)
         ] * len(values)
     return [
-        on_grid(
-            when, len(array), _called(layout, label, name), frequency, layout.index, notes, usual
-        )
-        for label, array, when in zip(layout.names, values, times, strict=True)
+        on_grid(when, len(array), who, frequency, layout.index, notes, usual)
+        for who, array, when in zip(called, values, times, strict=True)
     ]
 
 

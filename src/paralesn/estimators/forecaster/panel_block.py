@@ -184,7 +184,9 @@ def _read(
         raise ValueError("before must be None: a block of a forecaster holds whole series")
     check_roles(block.X, given.X)
     usual = Clock(*conventions.usual) if conventions and conventions.usual else None
-    panel = read_panel(block.X, given.names, request.frequency, least=2, usual=usual)
+    panel = read_panel(
+        block.X, given.names, request.frequency, least=2, usual=usual, first=block.first
+    )
     if panel.layout.kind != LONG or request.frequency is not None or isinstance(block.X, Panel):
         return panel, block.X, ()
     whens = [grid.row_times for grid in panel.grids]
