@@ -8,7 +8,9 @@ which is as long as a small reservoir runs.)
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from queue import SimpleQueue
 from typing import TypeVar
 
@@ -32,9 +34,33 @@ class _Shared:
 _of_process = PerProcess(_Shared)
 
 
+_limit: ContextVar[int | None] = ContextVar("_limit", default=None)
+
+
 def available() -> int:
-    """Number of cores Numba is given (``NUMBA_NUM_THREADS``, else the process's affinity)."""
-    return int(numba.config.NUMBA_NUM_THREADS)
+    """Number of cores Numba is given (``NUMBA_NUM_THREADS``, else the process's affinity).
+
+    Fewer within `limited`.
+    """
+    most, limit = int(numba.config.NUMBA_NUM_THREADS), _limit.get()
+    return most if limit is None else min(most, limit)
+
+
+@contextmanager
+def limited(threads: int) -> Iterator[None]:
+    """Let kernels that the calling thread runs take so many threads, unless they are told `n_jobs`.
+
+    Examples
+    --------
+    >>> with limited(1):
+    ...     available(), count(None), count(3)
+    (1, 1, 3)
+    """
+    token = _limit.set(threads)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
 
 
 def count(n_jobs: int | None) -> int:

@@ -1,0 +1,263 @@
+"""Calls carried out by the workers of a Dask cluster: one that is there, or one on this machine.
+
+A call is a task, which Dask gives to another worker when the one that was at it is gone; workers
+return results and keep nothing. When the client is gone, so are its tasks.
+"""
+
+import logging
+import re
+import socket
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from paralesn.datasets import MissingFileError
+from paralesn.files import require
+from paralesn.paper.process_pool import given_up
+
+LOCAL = "local"
+_PATIENCE = 10  # seconds for a scheduler to answer
+_ADDRESS = re.compile(r"(\w+://)?[^/\s]+:\d+/?")
+_PACKAGE = "paralesn"
+
+Calls = Sequence[tuple[Any, ...]]
+
+
+class ClusterError(RuntimeError):
+    """A cluster that cannot be reached, or whose workers cannot be used."""
+
+
+@contextmanager
+def connected(address: str, jobs: int) -> Iterator["Cluster"]:
+    """A cluster to give calls to.
+
+    Parameters
+    ----------
+    address : str
+        Of a scheduler, such as ``tcp://scheduler:8786`` or ``tls://scheduler:8786`` (with keys as
+        Dask's configuration names them); or ``local`` for a cluster on this machine, which ends
+        with the context.
+    jobs : int
+        Processes of a local cluster, with one thread each.
+
+    Raises
+    ------
+    ValueError
+        If that is no address.
+    ClusterError
+        If no scheduler answers, or its workers have another version of this package.
+    """
+    if address != LOCAL and not _ADDRESS.fullmatch(address):
+        example = "tcp://scheduler:8786"
+        raise ValueError(f"address must be {LOCAL!r} or one such as {example!r}, got {address!r}")
+    distributed = require("distributed", "dask", purpose="a cluster")
+    connect = partial(distributed.Client, set_as_default=False)
+    if address == LOCAL:
+        with _on_this_machine(distributed, jobs) as local, connect(local) as client:
+            yield Cluster(client)
+        return
+    try:
+        client = connect(address, timeout=_PATIENCE)
+    # Nobody there, a scheme or keys that Dask cannot use, or somebody who speaks otherwise
+    except (OSError, ValueError, TypeError, RuntimeError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ClusterError(f"no Dask scheduler answers at {address}: {reason}") from error
+    with client:
+        cluster = Cluster(client)
+        cluster.compare_versions()
+        yield cluster
+
+
+@contextmanager
+def _on_this_machine(distributed: Any, jobs: int) -> Iterator[Any]:
+    """A cluster of processes with one thread each; memory is not shared out among them.
+
+    It has a dashboard, at a port that is free, where Bokeh is there to draw it.
+    """
+    with distributed.LocalCluster(
+        n_workers=jobs,
+        threads_per_worker=1,
+        processes=True,
+        memory_limit=0,
+        dashboard_address="127.0.0.1:0" if find_spec("bokeh") else None,
+        silence_logs=logging.CRITICAL,  # what is lost and done again is nobody's concern
+    ) as local:
+        yield local
+
+
+class Cluster:
+    """Workers behind a scheduler.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    """
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+
+    @property
+    def dashboard(self) -> str | None:
+        """The address of the scheduler's dashboard, if it has one."""
+        info = self.client.scheduler_info(n_workers=0)
+        has_one = "dashboard" in info.get("services", {})
+        return self.client.dashboard_link if has_one else None
+
+    @property
+    def threads(self) -> int:
+        """Threads of all workers that are there: so many calls are carried out at a time."""
+        return sum(self.client.nthreads().values())
+
+    def compare_versions(self) -> None:
+        """Refuse workers that have another version of this package, or lack it."""
+        everywhere = self.client.get_versions(packages=[_PACKAGE])["workers"]
+        for worker, found in sorted(everywhere.items()):
+            _compare_version(worker, found["packages"].get(_PACKAGE), version(_PACKAGE))
+
+    def each(
+        self,
+        function: Callable[..., Any],
+        calls: Calls,
+        prepare: Callable[[], Any] | None,
+        names: Sequence[str],
+    ) -> Generator[tuple[int, Any]]:
+        """Results of all calls as they come; see `workers.each`.
+
+        Dask gives a call up when several workers were lost that had it, and cannot tell whether it
+        was the call that killed them or one beside it. Calls that were given up are therefore done
+        again by themselves, unless there is one only.
+        """
+        suspects: list[int] = []
+        numbers = range(len(calls))
+        deaths = yield from self._batch(function, calls, prepare, names, numbers, suspects)
+        hopeless: list[int] = []
+        for number in suspects if len(suspects) > 1 else ():
+            again = [f"{name} again" for name in names]
+            one = [number]
+            deaths = yield from self._batch(function, calls, prepare, again, one, hopeless)
+        hopeless = hopeless if len(suspects) > 1 else suspects
+        if hopeless:
+            raise given_up([names[number] for number in hopeless], deaths)
+
+    def _batch(
+        self,
+        function: Callable[..., Any],
+        calls: Calls,
+        prepare: Callable[[], Any] | None,
+        names: Sequence[str],
+        numbers: Sequence[int],
+        lost: list[int],
+    ) -> Generator[tuple[int, Any], None, int]:
+        """Results of calls with these numbers; those that Dask gave up are added to `lost`."""
+        from distributed import KilledWorker, as_completed
+
+        of_key: dict[str, int] = {f"{_PACKAGE}-{names[number]}": number for number in numbers}
+        pending = {
+            key: self.client.submit(
+                _call, version(_PACKAGE), prepare, function, calls[number], key=key, pure=False
+            )
+            for key, number in of_key.items()
+        }
+        failed: BaseException | None = None
+        done: Any = as_completed(list(pending.values()), loop=self.client.loop)  # type: ignore[no-untyped-call]
+        deaths = 0
+        try:
+            while pending:
+                try:
+                    future = next(done)
+                except (
+                    KeyboardInterrupt
+                ) as interruption:  # what is done already is still handed over
+                    yield from self._finished(pending, of_key)
+                    raise interruption from None
+                if pending.pop(future.key, None) is None:
+                    continue
+                if future.status == "finished":
+                    yield of_key[future.key], future.result()
+                    continue
+                error = _error(future, names[of_key[future.key]])
+                if isinstance(error, KilledWorker):
+                    lost.append(of_key[future.key])
+                    deaths = error.allowed_failures + 1
+                elif failed is None:
+                    failed = error
+                    self._begin_no_more(pending)
+        finally:
+            self.client.cancel(list(pending.values()))
+        if failed is not None:
+            raise failed
+        return deaths
+
+    def _begin_no_more(self, pending: dict[str, Any]) -> None:
+        """Cancel what no worker has yet."""
+        taken = {key for keys in self.client.processing().values() for key in keys}
+        free = [key for key in pending if key not in taken and not pending[key].done()]
+        self.client.cancel([pending.pop(key) for key in free])
+
+    def _finished(
+        self, pending: dict[str, Any], of_key: dict[str, int]
+    ) -> Iterator[tuple[int, Any]]:
+        """Results that are there already."""
+        for key in [key for key, future in pending.items() if future.status == "finished"]:
+            yield of_key[key], pending.pop(key).result()
+
+
+def _error(future: Any, name: str) -> BaseException:
+    """Why a task has no result."""
+    if future.status != "error":
+        return ClusterError(f"the connection to the scheduler was lost at {name}")
+    error = future.exception()
+    error.add_note(f"while doing {name}")
+    return error.with_traceback(future.traceback())
+
+
+# -- on a worker -----------------------------------------------------------------------------------
+
+
+def _call(
+    expected: str,
+    prepare: Callable[[], Any] | None,
+    function: Callable[..., Any],
+    call: tuple[Any, ...],
+) -> Any:
+    """Carry out a call on a worker, which may have come after versions were compared."""
+    from distributed import get_worker
+
+    _compare_version(get_worker().address, version(_PACKAGE), expected)
+    if prepare is not None:
+        prepare()
+    return function(*call)
+
+
+def _compare_version(worker: str, found: str | None, expected: str) -> None:
+    if found != expected:
+        has = f"has {_PACKAGE} {found}" if found else f"lacks {_PACKAGE}"
+        raise ClusterError(f"the worker {worker} {has}, expected {expected} as here")
+
+
+@contextmanager
+def at_a_worker(folder: Path, whole_machine: bool) -> Iterator[Path]:
+    """What a run is to know of the worker that does it.
+
+    Yields the folder if that is there, as on storage that is shared, otherwise one of the worker's
+    own, which goes when the worker ends (``dask worker --local-directory``). Runs that need a
+    `whole_machine` wait for each other, not for those that need one core. A dataset that is missing
+    is said to be missing there.
+    """
+    from distributed import Lock, get_worker
+
+    worker, host = get_worker(), socket.gethostname()
+    own = folder if folder.is_dir() else Path(worker.local_directory)
+    try:
+        if not whole_machine:
+            yield own
+            return
+        with Lock(f"{_PACKAGE} on {host}"):  # type: ignore[no-untyped-call]
+            yield own
+    except MissingFileError as error:
+        where = f"on the worker {worker.address} ({host}), where PARALESN_DATA must name its folder"
+        raise MissingFileError(f"{where}: {error}") from None
