@@ -4,14 +4,15 @@ A call is a task, which Dask gives to another worker when the one that was at it
 return results and keep nothing. When the client is gone, so are its tasks.
 """
 
+import asyncio
 import logging
 import re
 import socket
 from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -60,30 +61,45 @@ def connected(address: str, jobs: int) -> Iterator["Cluster"]:
         with _on_this_machine(distributed, jobs) as local, connect(local) as client:
             yield Cluster(client)
         return
-    try:
-        client = connect(address, timeout=_PATIENCE)
-    # Nobody there, a scheme or keys that Dask cannot use, or somebody who speaks otherwise
-    except (OSError, ValueError, TypeError, RuntimeError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ClusterError(f"no Dask scheduler answers at {address}: {reason}") from error
-    with client:
+    _knock(address)
+    with connect(address, timeout=_PATIENCE) as client:
         cluster = Cluster(client)
         cluster.compare_versions()
         yield cluster
 
 
+def _knock(address: str) -> None:
+    """Raise ClusterError where no scheduler answers in time.
+
+    A client waits without end for somebody who listens there and speaks otherwise.
+    """
+    from distributed.comm.core import connect
+    from distributed.security import Security
+
+    async def knock() -> None:
+        keys = Security().get_connection_args("client")  # type: ignore[no-untyped-call]
+        comm = await asyncio.wait_for(connect(address, _PATIENCE, **keys), _PATIENCE)  # type: ignore[no-untyped-call]
+        await comm.close()
+
+    try:
+        with ThreadPoolExecutor(1) as aside:  # this thread may have a loop that is running
+            aside.submit(asyncio.run, knock()).result()
+    # Nobody there, or a scheme or keys that Dask cannot use; or somebody who speaks otherwise, of
+    # whose text Dask may make any size of a message
+    except (OSError, ValueError, TypeError, RuntimeError, MemoryError) as error:
+        why = str(error).splitlines()[0] if str(error) else f"nothing came in {_PATIENCE} seconds"
+        raise ClusterError(f"no Dask scheduler answers at {address}: {why}") from error
+
+
 @contextmanager
 def _on_this_machine(distributed: Any, jobs: int) -> Iterator[Any]:
-    """A cluster of processes with one thread each; memory is not shared out among them.
-
-    It has a dashboard, at a port that is free, where Bokeh is there to draw it.
-    """
+    """A cluster of processes with one thread each; memory is not shared out among them."""
     with distributed.LocalCluster(
         n_workers=jobs,
         threads_per_worker=1,
         processes=True,
         memory_limit=0,
-        dashboard_address="127.0.0.1:0" if find_spec("bokeh") else None,
+        dashboard_address="127.0.0.1:0",  # a port that is free
         silence_logs=logging.CRITICAL,  # what is lost and done again is nobody's concern
     ) as local:
         yield local
@@ -102,10 +118,9 @@ class Cluster:
 
     @property
     def dashboard(self) -> str | None:
-        """The address of the scheduler's dashboard, if it has one."""
-        info = self.client.scheduler_info(n_workers=0)
-        has_one = "dashboard" in info.get("services", {})
-        return self.client.dashboard_link if has_one else None
+        """The address of the scheduler's dashboard, if it has Bokeh to draw one."""
+        scheduler = self.client.get_versions(packages=["bokeh"])["scheduler"]
+        return self.client.dashboard_link if scheduler["packages"].get("bokeh") else None
 
     @property
     def threads(self) -> int:
