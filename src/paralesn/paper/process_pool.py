@@ -60,7 +60,6 @@ def each(
                     continue
                 error.add_note(f"while {_activity(number, names)}")
                 failed = failed or error
-                pool.begin_no_more()
             if isinstance(failed, KeyboardInterrupt):
                 break
     finally:
@@ -107,6 +106,9 @@ class _Pool:
 
     def wait(self, timeout: float | None = None) -> list[Outcome]:
         """What came since: results and errors, after at most so many seconds."""
+        for worker in self.workers:
+            if worker.number is None and self.waiting:  # a call that came back
+                self._employ(worker)
         wanted = min(self.jobs, len(self.waiting) + sum(w.is_at_a_call() for w in self.workers))
         while timeout is None and len(self.workers) < wanted:
             self.workers.append(_Worker(self.prepare))
@@ -125,6 +127,8 @@ class _Pool:
                 result, error = None, unreadable
             if worker.is_at_a_call() or error is not None:
                 outcomes.append((worker.number, result, error))
+            if error is not None:
+                self.begin_no_more()
             self.stillborn = 0
             self._employ(worker)
         return outcomes
