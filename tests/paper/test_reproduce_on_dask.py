@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from killing_protocol import MODEL, TASK, Killing
 from typer.testing import CliRunner
 
+from killing_protocol import MODEL, TASK, Killing
 from paralesn import datasets
 from paralesn.cli import app
 from paralesn.paper import dask_cluster, process_pool, protocols, records, runs, workers
@@ -107,7 +107,7 @@ def test_a_run_whose_worker_is_killed_is_done_again_and_recorded_once(
 def test_a_run_that_kills_every_worker_is_named_and_the_others_are_recorded(cluster, killing, path):
     wanted = killing(seeds=4, killers={"2": 99})
     with pytest.raises(
-        process_pool.KilledError, match="4 workers were killed.*killing, bell.* seed 2"
+        process_pool.KilledError, match=r"4 workers were killed.*killing, bell.* seed 2"
     ):
         runs.run(wanted, path, 2, cluster=cluster)
     assert recorded(path) == [0, 1, 3]

@@ -74,12 +74,10 @@ def test_calls_under_way_end_before_a_failure_is_told_and_no_other_begins():
     with pytest.raises(ZeroDivisionError):
         results.extend(workers.each(slowly, [(0, 0), (1, 1.0), (2, 0), (3, 0)], 1))
     assert results == []  # one process: nothing else was under way
-    found = []
     with pytest.raises(ZeroDivisionError):
-        for result in workers.each(slowly, [(1, 1.5), (0, 0), (3, 0), (4, 0)], 2):
-            found.append(result)
-    assert (0, 1) in found
-    assert (3, 4) not in found
+        results.extend(workers.each(slowly, [(1, 1.5), (0, 0), (3, 0), (4, 0)], 2))
+    assert (0, 1) in results
+    assert (3, 4) not in results
 
 
 @pytest.mark.slow
@@ -102,14 +100,12 @@ def test_a_killed_child_costs_its_call_and_no_other(tmp_path):
 @pytest.mark.slow
 @has_kill
 def test_a_call_that_kills_every_child_is_given_up_by_name_after_the_others(tmp_path):
-    log, found = str(tmp_path / "log"), {}
+    log, found = str(tmp_path / "log"), []
+    names = ["the first", "the second", "c", "d", "e"]
     calls = [(log, n, 99 if n == 1 else 0) for n in range(5)]
-    with pytest.raises(process_pool.KilledError, match="3 workers were killed.*the second$"):
-        for number, result in workers.each(
-            kill_first, calls, 2, names=["the first", "the second", "c", "d", "e"]
-        ):
-            found[number] = result
-    assert found == {0: 0, 2: 2, 3: 3, 4: 4}
+    with pytest.raises(process_pool.KilledError, match=r"3 workers were killed.*the second$"):
+        found.extend(workers.each(kill_first, calls, 2, names=names))
+    assert sorted(found) == [(0, 0), (2, 2), (3, 3), (4, 4)]
     assert begun(log).count(1) == process_pool.MOST_DEATHS
     assert len(begun(log)) == 4 + process_pool.MOST_DEATHS
 

@@ -9,7 +9,7 @@ import logging
 import re
 import socket
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
@@ -177,25 +177,27 @@ class Cluster:
             )
             for key, number in of_key.items()
         }
+        futures = list(pending.values())
+        done: Any = as_completed(futures, loop=self.client.loop)  # type: ignore[no-untyped-call]
         failed: BaseException | None = None
-        done: Any = as_completed(list(pending.values()), loop=self.client.loop)  # type: ignore[no-untyped-call]
         deaths = 0
         try:
             while pending:
                 try:
                     future = next(done)
-                except (
-                    KeyboardInterrupt
-                ) as interruption:  # what is done already is still handed over
+                    if future.key not in pending:  # it was cancelled
+                        continue
+                    if future.status in ("lost", "pending"):  # with its worker: it is done again
+                        done.add(future)
+                        continue
+                    result, error = _outcome(future, names[of_key[future.key]])
+                except KeyboardInterrupt:  # what is done already is still handed over
                     yield from self._finished(pending, of_key)
-                    raise interruption from None
-                if pending.pop(future.key, None) is None:
-                    continue
-                if future.status == "finished":
-                    yield of_key[future.key], future.result()
-                    continue
-                error = _error(future, names[of_key[future.key]])
-                if isinstance(error, KilledWorker):
+                    raise
+                del pending[future.key]
+                if error is None:
+                    yield of_key[future.key], result
+                elif isinstance(error, KilledWorker):
                     lost.append(of_key[future.key])
                     deaths = error.allowed_failures + 1
                 elif failed is None:
@@ -221,13 +223,15 @@ class Cluster:
             yield of_key[key], pending.pop(key).result()
 
 
-def _error(future: Any, name: str) -> BaseException:
-    """Why a task has no result."""
-    if future.status != "error":
-        return ClusterError(f"the connection to the scheduler was lost at {name}")
-    error = future.exception()
-    error.add_note(f"while doing {name}")
-    return error.with_traceback(future.traceback())
+def _outcome(future: Any, name: str) -> tuple[Any, BaseException | None]:
+    """The result of a task and None, or None and why it has none."""
+    try:
+        return future.result(), None
+    except (asyncio.CancelledError, CancelledError):
+        return None, ClusterError(f"the connection to the scheduler was lost at {name}")
+    except Exception as error:
+        error.add_note(f"while doing {name}")
+        return None, error
 
 
 # -- on a worker -----------------------------------------------------------------------------------
