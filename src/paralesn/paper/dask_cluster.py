@@ -7,6 +7,7 @@ return results and keep nothing. When the client is gone, so are its tasks.
 import asyncio
 import logging
 import re
+import signal
 import socket
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
@@ -100,6 +101,7 @@ def _on_this_machine(distributed: Any, jobs: int) -> Iterator[Any]:
         processes=True,
         memory_limit=0,
         dashboard_address="127.0.0.1:0",  # a port that is free
+        preload=[__name__],  # for `dask_setup`
         silence_logs=logging.CRITICAL,  # what is lost and done again is nobody's concern
     ) as local:
         yield local
@@ -235,6 +237,11 @@ def _outcome(future: Any, name: str) -> tuple[Any, BaseException | None]:
 
 
 # -- on a worker -----------------------------------------------------------------------------------
+
+
+def dask_setup(worker: Any) -> None:
+    """Leave Ctrl-C to the process that began this worker, and will end it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _call(
