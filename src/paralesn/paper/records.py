@@ -60,7 +60,7 @@ class Ledger:
     ...     ours, theirs = (Ledger(path, lambda run: run["seed"]) for _ in range(2))
     ...     ours.add({"seed": 1, "metric": 0.5}), theirs.add({"seed": 1, "metric": 0.7})
     ...     len(path.read_text().splitlines())
-    ({'seed': 1, 'metric': 0.5}, {'seed': 1, 'metric': 0.5})
+    ({'metric': 0.5, 'seed': 1}, {'metric': 0.5, 'seed': 1})
     1
     """
 
