@@ -15,7 +15,15 @@ from typer.testing import CliRunner
 from killing_protocol import MODEL, TASK, Killing
 from paralesn import datasets
 from paralesn.cli import app
-from paralesn.paper import dask_cluster, process_pool, protocols, records, runs, workers
+from paralesn.paper import (
+    dask_cluster,
+    dask_worker,
+    process_pool,
+    protocols,
+    records,
+    runs,
+    workers,
+)
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [
@@ -215,7 +223,7 @@ def test_data_that_a_worker_lacks_are_named_with_the_worker(cluster, killing, pa
 
 
 def in_turn(log, number):
-    with dask_cluster.at_a_worker(Path(log).parent, whole_machine=True) as folder:
+    with dask_worker.at_a_worker(Path(log).parent, whole_machine=True) as folder:
         for what in ("begins", "ends"):
             with open(log, "a") as file:
                 file.write(f"{number} {what}\n")
@@ -238,9 +246,9 @@ def test_another_version_is_refused(cluster, monkeypatch):
     cluster.compare_versions()
     monkeypatch.setattr(dask_cluster, "version", lambda package: "9.9")
     refused = r"the worker tcp://\S+ has paralesn \S+, expected 9\.9"
-    with pytest.raises(dask_cluster.ClusterError, match=refused):
+    with pytest.raises(dask_worker.ClusterError, match=refused):
         cluster.compare_versions()
-    with pytest.raises(dask_cluster.ClusterError, match=refused):  # of a worker that came later
+    with pytest.raises(dask_worker.ClusterError, match=refused):  # of a worker that came later
         list(cluster.each(abs, [(1,)], None, ["one"]))
 
 

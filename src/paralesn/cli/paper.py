@@ -270,7 +270,8 @@ def _cluster(console: Console, address: str | None, jobs: int) -> Iterator["Clus
     if address is None:
         yield None
         return
-    from paralesn.paper.dask_cluster import ClusterError, connected
+    from paralesn.paper.dask_cluster import connected
+    from paralesn.paper.dask_worker import ClusterError
 
     with ExitStack() as stack:
         try:
@@ -288,7 +289,7 @@ def _cluster(console: Console, address: str | None, jobs: int) -> Iterator["Clus
 def _saying_what_stays(console: Console, records: Path) -> Iterator[None]:
     """Say where runs are that were done before an interruption or a failure of workers."""
     from paralesn.datasets import MissingFileError
-    from paralesn.paper.dask_cluster import ClusterError
+    from paralesn.paper.dask_worker import ClusterError
     from paralesn.paper.process_pool import KilledError
 
     stays = f"Runs that are done are on record in {records}; the same command resumes."

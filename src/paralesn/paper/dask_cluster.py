@@ -7,30 +7,28 @@ return results and keep nothing. When the client is gone, so are its tasks.
 import asyncio
 import logging
 import re
-import signal
-import socket
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
-from paralesn.datasets import MissingFileError
 from paralesn.files import require
+from paralesn.paper.dask_worker import (
+    PACKAGE,
+    ClusterError,
+    carry_out,
+    compare_version,
+    dask_setup,
+)
 from paralesn.paper.process_pool import given_up
 
 LOCAL = "local"
 _PATIENCE = 10  # seconds for a scheduler to answer
 _ADDRESS = re.compile(r"(\w+://)?[^/\s]+:\d+/?")
-_PACKAGE = "paralesn"
 
 Calls = Sequence[tuple[Any, ...]]
-
-
-class ClusterError(RuntimeError):
-    """A cluster that cannot be reached, or whose workers cannot be used."""
 
 
 @contextmanager
@@ -59,11 +57,11 @@ def connected(address: str, jobs: int) -> Iterator["Cluster"]:
     distributed = require("distributed", "dask", purpose="a cluster")
     connect = partial(distributed.Client, set_as_default=False)
     if address == LOCAL:
-        with _on_this_machine(distributed, jobs) as local, connect(local) as client:
+        with _on_this_machine(distributed, jobs) as local, _quiet(), connect(local) as client:
             yield Cluster(client)
         return
     _knock(address)
-    with connect(address, timeout=_PATIENCE) as client:
+    with _quiet(), connect(address, timeout=_PATIENCE) as client:
         cluster = Cluster(client)
         cluster.compare_versions()
         yield cluster
@@ -93,6 +91,18 @@ def _knock(address: str) -> None:
 
 
 @contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the client from logging what it lost: calls are done again, or an error says it."""
+    logger = logging.getLogger("distributed.client")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+@contextmanager
 def _on_this_machine(distributed: Any, jobs: int) -> Iterator[Any]:
     """A cluster of processes with one thread each; memory is not shared out among them."""
     with distributed.LocalCluster(
@@ -101,7 +111,7 @@ def _on_this_machine(distributed: Any, jobs: int) -> Iterator[Any]:
         processes=True,
         memory_limit=0,
         dashboard_address="127.0.0.1:0",  # a port that is free
-        preload=[__name__],  # for `dask_setup`
+        preload=[dask_setup.__module__],
         silence_logs=logging.CRITICAL,  # what is lost and done again is nobody's concern
     ) as local:
         yield local
@@ -131,9 +141,9 @@ class Cluster:
 
     def compare_versions(self) -> None:
         """Refuse workers that have another version of this package, or lack it."""
-        everywhere = self.client.get_versions(packages=[_PACKAGE])["workers"]
+        everywhere = self.client.get_versions(packages=[PACKAGE])["workers"]
         for worker, found in sorted(everywhere.items()):
-            _compare_version(worker, found["packages"].get(_PACKAGE), version(_PACKAGE))
+            compare_version(worker, found["packages"].get(PACKAGE), version(PACKAGE))
 
     def each(
         self,
@@ -172,10 +182,10 @@ class Cluster:
         """Results of calls with these numbers; those that Dask gave up are added to `lost`."""
         from distributed import KilledWorker, as_completed
 
-        of_key: dict[str, int] = {f"{_PACKAGE}-{names[number]}": number for number in numbers}
+        of_key: dict[str, int] = {f"{PACKAGE}-{names[number]}": number for number in numbers}
         pending = {
             key: self.client.submit(
-                _call, version(_PACKAGE), prepare, function, calls[number], key=key, pure=False
+                carry_out, version(PACKAGE), prepare, function, calls[number], key=key, pure=False
             )
             for key, number in of_key.items()
         }
@@ -206,7 +216,10 @@ class Cluster:
                     failed = error
                     self._begin_no_more(pending)
         finally:
-            self.client.cancel(list(pending.values()))
+            if (
+                self.client.status == "running"
+            ):  # else the scheduler is lost, and waited for in vain
+                self.client.cancel(list(pending.values()))
         if failed is not None:
             raise failed
         return deaths
@@ -226,64 +239,11 @@ class Cluster:
 
 
 def _outcome(future: Any, name: str) -> tuple[Any, BaseException | None]:
-    """The result of a task and None, or None and why it has none."""
+    """The result of a task and None, or None and its error; raises where nobody can tell."""
     try:
         return future.result(), None
-    except (asyncio.CancelledError, CancelledError):
-        return None, ClusterError(f"the connection to the scheduler was lost at {name}")
+    except (asyncio.CancelledError, CancelledError) as error:
+        raise ClusterError("the connection to the scheduler was lost") from error
     except Exception as error:
         error.add_note(f"while doing {name}")
         return None, error
-
-
-# -- on a worker -----------------------------------------------------------------------------------
-
-
-def dask_setup(worker: Any) -> None:
-    """Leave Ctrl-C to the process that began this worker, and will end it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _call(
-    expected: str,
-    prepare: Callable[[], Any] | None,
-    function: Callable[..., Any],
-    call: tuple[Any, ...],
-) -> Any:
-    """Carry out a call on a worker, which may have come after versions were compared."""
-    from distributed import get_worker
-
-    _compare_version(get_worker().address, version(_PACKAGE), expected)
-    if prepare is not None:
-        prepare()
-    return function(*call)
-
-
-def _compare_version(worker: str, found: str | None, expected: str) -> None:
-    if found != expected:
-        has = f"has {_PACKAGE} {found}" if found else f"lacks {_PACKAGE}"
-        raise ClusterError(f"the worker {worker} {has}, expected {expected} as here")
-
-
-@contextmanager
-def at_a_worker(folder: Path, whole_machine: bool) -> Iterator[Path]:
-    """What a run is to know of the worker that does it.
-
-    Yields the folder if that is there, as on storage that is shared, otherwise one of the worker's
-    own, which goes when the worker ends (``dask worker --local-directory``). Runs that need a
-    `whole_machine` wait for each other, not for those that need one core. A dataset that is missing
-    is said to be missing there.
-    """
-    from distributed import Lock, get_worker
-
-    worker, host = get_worker(), socket.gethostname()
-    own = folder if folder.is_dir() else Path(worker.local_directory)
-    try:
-        if not whole_machine:
-            yield own
-            return
-        with Lock(f"{_PACKAGE} on {host}"):  # type: ignore[no-untyped-call]
-            yield own
-    except MissingFileError as error:
-        where = f"on the worker {worker.address} ({host}), where PARALESN_DATA must name its folder"
-        raise MissingFileError(f"{where}: {error}") from None

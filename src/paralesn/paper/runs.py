@@ -15,7 +15,8 @@ from typing import Any
 
 from paralesn.paper import protocols, records, workers
 from paralesn.paper.configurations import Tuned
-from paralesn.paper.dask_cluster import Cluster, at_a_worker
+from paralesn.paper.dask_cluster import Cluster
+from paralesn.paper.dask_worker import at_a_worker
 from paralesn.paper.protocol import Protocol, Tell
 from paralesn.paper.records import Ledger, Record
 from paralesn.runtime import threads
