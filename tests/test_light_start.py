@@ -21,7 +21,7 @@ PACKAGE = Path(pe.__file__).parent
 HEAVY = [
     "numpy", "scipy", "sklearn", "numba", "llvmlite", "pandas", "pyarrow", "polars", "torch",
     "matplotlib", "optuna", "aeon", "sktime", "joblib", "jinja2", "pooch", "safetensors",
-    "narwhals", "threadpoolctl",
+    "narwhals", "threadpoolctl", "dask", "distributed",
 ]  # fmt: skip
 NEEDED_BY_COMMANDS = ["typer", "rich", "click"]
 LOADED = "print([name for name in {} if name in sys.modules], file=sys.stderr)"

@@ -181,6 +181,21 @@ def test_an_unfinished_line_spoils_no_other(tmp_path):
     assert list(records.read(tmp_path / "none.jsonl")) == []
 
 
+def test_a_ledger_adds_each_key_once_whatever_others_do_to_the_file(tmp_path):
+    path = tmp_path / "records.jsonl"
+    ours, theirs = (records.Ledger(path, lambda run: run.get("key")) for _ in range(2))
+    assert ours.add({"key": "a", "by": 1}) == theirs.add({"key": "a", "by": 2})
+    with path.open("a") as file:
+        file.write('{"key": "b", "by": 3')  # a writer was killed here
+    assert theirs.add({"key": "b", "by": 2})["by"] == 2
+    records.append(path, {"of": "no concern"})
+    assert ours.add({"key": "b", "by": 1})["by"] == 2
+    assert [run.get("key") for run in records.read(path)] == ["a", "b", None]
+    path.write_text("")  # somebody begins anew
+    assert ours.add({"key": "b", "by": 1})["by"] == 1
+    assert records.Ledger(path, lambda run: run["key"]).records == {"b": {"key": "b", "by": 1}}
+
+
 def test_runs_on_record_are_not_repeated(tiny, tmp_path, monkeypatch):
     path = tmp_path / "records.jsonl"
     wanted = runs.plan(REGRESSION, SMALL, seeds=3)

@@ -1,7 +1,7 @@
 """Commands about the paper's tables: search, reproduce."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,11 +10,12 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from paralesn.cli.application import app
+from paralesn.cli.application import FAILED, INTERRUPTED, app
 from paralesn.cli.console import console_for, print_json, say, wide
 from paralesn.cli.options import Json, folder
 
 if TYPE_CHECKING:
+    from paralesn.paper.dask_cluster import Cluster
     from paralesn.paper.reproduce import Reproduction
     from paralesn.paper.scope import Absent, Wanted
     from paralesn.paper.search import Budget, Study
@@ -69,6 +70,14 @@ Country = Annotated[
 ]
 Jobs = Annotated[
     int | None, typer.Option(min=1, help="Processes, one core each.", show_default="every core")
+]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Run on the workers of a Dask scheduler, such as tcp://scheduler:8786; or local: on "
+        "--jobs workers of this machine.",
+    ),
 ]
 Out = Annotated[Path, typer.Option(help="Folder of records and tables.")]
 
@@ -125,6 +134,7 @@ def reproduce(
     seeds: Seeds = None,
     country: Country = "ITA",
     jobs: Jobs = None,
+    dask: Dask = None,
     out: Out = Path("results"),
     studies: Studies = None,
     json: Json = False,
@@ -133,6 +143,9 @@ def reproduce(
     from paralesn.paper import reproduce as paper
     from paralesn.paper.search import Budget
 
+    if dask not in (None, "local") and jobs is not None and not search:
+        here = "it is for processes of this machine, and the scheduler has workers of its own"
+        raise typer.BadParameter(here, param_hint="--jobs")
     console, jobs = console_for(json), jobs or _cores()
     names = [*(what or ()), *(tasks or ())] or None
     wanted, country = _resolve(names, models), _country(country)
@@ -143,10 +156,14 @@ def reproduce(
         _search(console, looked_for, studies, Budget(trials), jobs, out / "records.jsonl")
     elif studies is not None and "://" not in studies and not Path(studies).is_dir():
         raise typer.BadParameter(f"the folder {studies} does not exist", param_hint="--studies")
-    with _counted(console, "running") as start:
+    with (
+        _saying_what_stays(console, out / "records.jsonl"),
+        _cluster(console, dask, jobs) as cluster,
+        _counted(console, "running") as start,
+    ):
         done = paper.reproduce(
             names, models, out, seeds=seeds, jobs=jobs, storage=studies, start=start,
-            slow=models is not None, country=country,
+            slow=models is not None, country=country, cluster=cluster,
         )  # fmt: skip
     _show(console, done)
     if json:
@@ -260,6 +277,45 @@ def _counted(console: Console, what: str) -> Iterator[Callable[[int], Callable[.
             progress.update(bar, advance=text is None, description=text or what)
 
         yield start
+
+
+@contextmanager
+def _cluster(console: Console, address: str | None, jobs: int) -> Iterator["Cluster | None"]:
+    """The cluster at an address, and a word about it; None where there is none."""
+    if address is None:
+        yield None
+        return
+    from paralesn.paper.dask_cluster import connected
+    from paralesn.paper.dask_worker import ClusterError
+
+    with ExitStack() as stack:
+        try:
+            cluster = stack.enter_context(connected(address, jobs))
+        except (ValueError, ClusterError) as error:
+            raise typer.BadParameter(str(error), param_hint="--dask") from None
+        threads = cluster.threads
+        runs = f"{threads} at a time" if threads else "as soon as it has workers"
+        at = f", dashboard: {cluster.dashboard}" if cluster.dashboard else ""
+        say(console, f"Runs on Dask, {runs}{at}")
+        yield cluster
+
+
+@contextmanager
+def _saying_what_stays(console: Console, records: Path) -> Iterator[None]:
+    """Say where runs are that were done before an interruption or a failure of workers."""
+    from paralesn.datasets import MissingFileError
+    from paralesn.paper.dask_worker import ClusterError
+    from paralesn.paper.process_pool import KilledError
+
+    stays = f"Runs that are done are on record in {records}; the same command resumes."
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(console, f"Interrupted. {stays}")
+        raise typer.Exit(INTERRUPTED) from None
+    except (ClusterError, KilledError, MissingFileError, ModuleNotFoundError) as error:
+        say(console, f"Error: {error}. {stays}")
+        raise typer.Exit(FAILED) from None
 
 
 # -- what is printed -------------------------------------------------------------------------------

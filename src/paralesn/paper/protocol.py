@@ -159,7 +159,14 @@ class Protocol(ABC):
 
     @abstractmethod
     def measure(self, run: Record, folder: Path, tell: Tell | None = None) -> Record:
-        """Train as planned, and test: metrics, seconds and what else is to be recorded."""
+        """Train as planned, and test: metrics, seconds and what else is to be recorded.
+
+        Whatever a long run keeps in the folder to resume from is its own to write, and for
+        `clean_up` to remove. The folder need not be the same when the run is done again.
+        """
+
+    def clean_up(self, run: Record, folder: Path) -> None:  # noqa: B027  most leave nothing
+        """Remove what a run left in the folder, now that it is on record."""
 
     # -- search --------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from paralesn.files import save_text
 from paralesn.paper import protocols, results, runs, selection
+from paralesn.paper.dask_cluster import Cluster
 from paralesn.paper.records import Record
 from paralesn.paper.results import Cells, Row
 from paralesn.paper.scope import Absent, Wanted, resolve, unavailable
@@ -47,6 +48,7 @@ def reproduce(
     start: Callable[[int], Callable[..., Any]] | None = None,
     slow: bool = True,
     country: str | None = None,
+    cluster: Cluster | None = None,
 ) -> Reproduction:
     """Run what is not on record yet, and write tables and results to `out`.
 
@@ -69,6 +71,8 @@ def reproduce(
         Whether slow models are run; otherwise they are taken from the records of the package.
     country : str, optional
         The one whose electricity is counted.
+    cluster : Cluster, optional
+        Does the runs instead of `jobs` processes (see `paralesn.paper.dask_cluster.connected`).
     """
     wanted = resolve(what, models)
     absent = unavailable(wanted, what)
@@ -84,7 +88,7 @@ def reproduce(
             planned = _plans(entry, rows, seeds, country, None if slow else known)
             plans |= planned
             absent += _unplanned(entry, rows, planned)
-    cells = _carry_out(plans, known, path, jobs, start)
+    cells = _carry_out(plans, known, path, jobs, start, cluster)
     made = tables(cells)
     written = [*([path] if path.exists() else []), *write(cells, made, out)]
     return Reproduction(cells, _shown(made, what), absent, written)
@@ -96,11 +100,13 @@ def _carry_out(
     path: Path,
     jobs: int,
     start: Callable[[int], Callable[..., Any]] | None,
+    cluster: Cluster | None,
 ) -> Cells:
     """Do the planned runs that are not known, and sum up all of them."""
     planned = [(row, runs.identity(run), run) for (_, row), plan in plans.items() for run in plan]
     to_do = {key: run for _, key, run in planned if key not in known}
-    runs.run(to_do.values(), path, jobs, start(len(to_do)) if start is not None else None)
+    progress = start(len(to_do)) if start is not None else None
+    runs.run(to_do.values(), path, jobs, progress, cluster)
     known = known | runs.known(path)
     return selection.cells((row, known[key]) for row, key, _ in planned)
 

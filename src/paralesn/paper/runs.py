@@ -3,17 +3,24 @@
 The `kind` of a run says which protocol does it, and how; the fields of `IDENTITY` tell runs apart.
 """
 
+import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, nullcontext
 from functools import cache
+from importlib.metadata import version
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
 from paralesn.paper import protocols, records, workers
 from paralesn.paper.configurations import Tuned
+from paralesn.paper.dask_cluster import Cluster
+from paralesn.paper.dask_worker import at_a_worker
 from paralesn.paper.protocol import Protocol, Tell
-from paralesn.paper.records import Record
+from paralesn.paper.records import Ledger, Record
+from paralesn.runtime import threads
+from paralesn.runtime.blas import single_threaded_blas
 
 IDENTITY = (
     "kind", "task", "model", "space", "seed", "configuration", "alpha", "units", "readout", "pool",
@@ -39,8 +46,18 @@ def plan(protocol: Protocol, tuned: Tuned, seeds: int, country: str | None = Non
 
 def known(path: Path) -> dict[str, Record]:
     """Runs on record, by identity; the last record of each."""
-    runs = (run for run in records.read(path) if isinstance(run.get("kind"), str))
-    return {identity(run): run for run in runs if protocols.of_kind(run["kind"]) is not None}
+    return _ledger(path).records
+
+
+def _ledger(path: Path) -> Ledger:
+    return Ledger(path, _key)
+
+
+def _key(record: Record) -> str | None:
+    """The identity of a record of a run; None for others, which studies may have left there."""
+    kind = record.get("kind")
+    is_run = isinstance(kind, str) and protocols.of_kind(kind) is not None
+    return identity(record) if is_run else None
 
 
 @cache
@@ -51,40 +68,117 @@ def shipped() -> dict[str, Record]:
         return {key: run | {"shipped": True} for key, run in known(path).items()}
 
 
-def carry_out(wanted: Record, path: Path, tell: Tell | None = None) -> Record:
-    """Do a run and put it on record; `tell` is told how far a long run got."""
-    work = protocols.of_run(wanted).kinds()[wanted["kind"]]
-    done = wanted | work(wanted, path.parent, tell) | records.surroundings()
-    records.append(path, done)
-    return done
+# -- runs that are not on record -------------------------------------------------------------------
+
+
+def carry_out(wanted: Record, folder: Path, tell: Tell | None = None) -> Record:
+    """Do a run; its record is returned, and for whoever asked for it to keep.
+
+    BLAS computes on one thread, and kernels do where runs share the cores, so that results have the
+    same bits wherever, and beside however many others, a run is done.
+
+    Parameters
+    ----------
+    wanted : dict
+        As planned.
+    folder : Path
+        Where a long run may keep what it resumes from.
+    tell : function, optional
+        Told how far a long run got.
+    """
+    protocol = protocols.of_run(wanted)
+    work = protocol.kinds()[wanted["kind"]]
+    cores = nullcontext() if protocol.uses_every_core else threads.limited(1)
+    with single_threaded_blas(), cores:
+        done = work(wanted, folder, tell)
+    return wanted | done | records.surroundings()
+
+
+def _at_a_worker(wanted: Record, folder: Path) -> Record:
+    """Do a run on a worker of a cluster, in the folder if it has that, too."""
+    with at_a_worker(folder, protocols.of_run(wanted).uses_every_core) as own:
+        return carry_out(wanted, own)
 
 
 def run(
-    wanted: Iterable[Record], path: Path, jobs: int, progress: Callable[..., Any] | None = None
+    wanted: Iterable[Record],
+    path: Path,
+    jobs: int,
+    progress: Callable[..., Any] | None = None,
+    cluster: Cluster | None = None,
 ) -> list[Record]:
     """Results of all runs wanted, from the records where these have them.
 
-    Runs that use every core themselves are done one by one. `progress` is called after each run
-    that is done, and with a text during long ones.
+    Workers return records, and only this process appends them: each run once, whoever else
+    appends to the file. What is done when a run fails, or at an interruption, is on record.
+
+    Parameters
+    ----------
+    wanted : iterable of dict
+        As planned.
+    path : Path
+        The file of records.
+    jobs : int
+        Processes. Runs that use every core themselves are done one by one.
+    progress : function, optional
+        Called after each run that is done, and with a text during long ones.
+    cluster : Cluster, optional
+        Does the runs instead of `jobs` processes; see `dask_cluster`.
     """
-    recorded = known(path)
-    wanted = list(wanted)
-    missing = [run for run in wanted if identity(run) not in recorded]
-    alone = [run for run in missing if jobs == 1 or protocols.of_run(run).uses_every_core]
-    beside = [(run, path) for run in missing if run not in alone]
-    for done in _each(beside, jobs, [(run, path, progress) for run in alone]):
-        recorded[identity(done)] = done
-        if progress is not None:
-            progress()
-    return [recorded[identity(run)] for run in wanted]
+    wanted, ledger = list(wanted), _ledger(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    missing = {identity(run): run for run in wanted if identity(run) not in ledger.records}
+    for each in _batches(list(missing.values()), path.parent, jobs, progress, cluster):
+        with closing(each) as results:  # processes end even where whoever holds the error does not
+            for _, done in results:
+                _keep(done, ledger)
+                if progress is not None:
+                    progress()
+    return [ledger.records[identity(run)] for run in wanted]
 
 
-def _each(
-    beside: Sequence[tuple[Any, ...]], jobs: int, alone: Sequence[tuple[Any, ...]]
-) -> Iterable[Record]:
+def _keep(done: Record, ledger: Ledger) -> None:
+    """Put a run on record, even if that is interrupted; then what it left behind can go."""
+    try:
+        ledger.add(done)
+    except KeyboardInterrupt:
+        ledger.add(done)
+        raise
+    protocols.of_run(done).clean_up(done, ledger.path.parent)
+
+
+def _batches(
+    missing: Sequence[Record],
+    folder: Path,
+    jobs: int,
+    progress: Callable[..., Any] | None,
+    cluster: Cluster | None,
+) -> Iterator[Generator[tuple[int, Record]]]:
     """Runs as they are done: first those that share the cores, then those that take them all."""
-    if beside:
-        for _, done in workers.each(carry_out, beside, jobs, protocols.share()):
-            yield done
-    for call in alone:
-        yield carry_out(*call)
+    sharing: list[Record] = []
+    taking_all: list[Record] = []
+    for run in missing:
+        (taking_all if protocols.of_run(run).uses_every_core else sharing).append(run)
+    for batch in filter(None, (sharing, taking_all)):
+        names, share = [name(run) for run in batch], protocols.share()
+        calls = [(run, folder.absolute()) for run in batch]
+        if cluster is not None:
+            digests = [f"{n} ({digest(*call)})" for n, call in zip(names, calls, strict=True)]
+            yield workers.each(_at_a_worker, calls, 0, share, cluster=cluster, names=digests)
+        elif jobs == 1 or batch is taking_all:
+            told = [(run, folder, progress) for run in batch]
+            yield workers.each(carry_out, told, 0, names=names)
+        else:
+            yield workers.each(carry_out, calls, jobs, share, names=names)
+
+
+def name(run: Record) -> str:
+    """What people call a run."""
+    said = [run["kind"], run["task"], run["model"], run.get("space"), f"seed {run.get('seed')}"]
+    return ", ".join(text for text in said if text)
+
+
+def digest(run: Record, folder: Path) -> str:
+    """A text that is the same where the same is asked for, to the last field."""
+    whole = json.dumps([run, str(folder), version("paralesn")], sort_keys=True)
+    return hashlib.sha256(whole.encode()).hexdigest()[:12]

@@ -1,50 +1,74 @@
-"""Processes that share the cores: one thread each, and gone when whoever began them is."""
+"""The door to whoever carries out calls: this process, processes beside it, or a Dask cluster.
 
-import os
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context, parent_process
-from multiprocessing.connection import wait
+Results come as they are done, each with the number of its call, whoever carries them out. Workers
+only return results: whoever asked keeps them. A worker that is killed costs the call at hand, which
+is done again. A call that fails lets those under way end first; their results come before its
+error.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
+
+from paralesn.paper import process_pool
+from paralesn.paper.dask_cluster import Cluster
+
+Call = tuple[Any, ...]
 
 
 def each(
     function: Callable[..., Any],
-    calls: Iterable[tuple[Any, ...]],
+    calls: Iterable[Call],
     jobs: int,
     prepare: Callable[[], Any] | None = None,
-) -> Iterator[tuple[int, Any]]:
+    *,
+    cluster: Cluster | None = None,
+    names: Sequence[str] | None = None,
+) -> Generator[tuple[int, Any]]:
     """Call a function with each of the arguments; its results as they come, with their number.
 
-    `prepare` is called first in each process.
+    Parameters
+    ----------
+    function : function
+        Known to workers by its module and name.
+    calls : iterable of tuples
+        Its arguments.
+    jobs : int
+        Processes to begin; 0 for this process alone.
+    prepare : function, optional
+        Called in each process before any call; in a cluster it may be called repeatedly.
+    cluster : Cluster, optional
+        Carries out the calls instead of `jobs` processes.
+    names : sequence of str, optional
+        What errors call each call. In a cluster they must tell calls apart: equal names of several
+        clients stand for one call, whose result all of them get.
+
+    Raises
+    ------
+    paralesn.paper.process_pool.KilledError
+        For calls that killed every worker that tried them, after all others are done.
     """
-    context = get_context("spawn")  # threads of this process do not survive a fork
-    with ProcessPoolExecutor(
-        jobs, mp_context=context, initializer=_begin, initargs=(prepare,)
-    ) as pool:
-        pending = {pool.submit(function, *call): number for number, call in enumerate(calls)}
-        try:
-            for future in as_completed(pending):
-                yield pending[future], future.result()
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    calls = list(calls)
+    names = [f"call {number}" for number in range(len(calls))] if names is None else list(names)
+    if cluster is not None:
+        return cluster.each(function, calls, prepare, names)
+    if jobs == 0:
+        return _here(function, calls, prepare, names)
+    return process_pool.each(function, calls, jobs, prepare, names)
 
 
-def _begin(prepare: Callable[[], Any] | None) -> None:
-    """Keep BLAS on one thread, and end with the parent, even where that was killed."""
-    from threadpoolctl import threadpool_limits
-
-    threadpool_limits(1)
-    parent = parent_process()
-    assert parent is not None
-    threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+def _here(
+    function: Callable[..., Any],
+    calls: Sequence[Call],
+    prepare: Callable[[], Any] | None,
+    names: Sequence[str],
+) -> Generator[tuple[int, Any]]:
+    """One call after the other, in this process."""
     if prepare is not None:
         prepare()
-
-
-def _end_with(sentinel: int) -> None:
-    """Wait for what breaks when the parent is gone: the end of a pipe, or a handle on Windows."""
-    wait([sentinel])
-    os._exit(1)
+    for number, call in enumerate(calls):
+        try:
+            result = function(*call)
+        except Exception as error:
+            error.add_note(f"while doing {names[number]}")
+            raise
+        yield number, result

@@ -89,6 +89,9 @@ def _adopt(others: Sequence[Protocol]) -> None:
     for protocol in others:
         if protocol.name not in _registered:
             register(protocol)
+        else:  # workers of a cluster outlive scripts: this may be the protocol of an earlier one
+            _registered[protocol.name] = protocol
+            _by_kind.update(dict.fromkeys(protocol.kinds(), protocol))
 
 
 for _protocol in (

@@ -67,13 +67,13 @@ def measure(run: Record, folder: Path, tell: Tell | None = None) -> Record:
     cases = mnist.data(run["task"])
     model = build(run["model"], run["seed"], **how(run["configuration"])[0])
     path = _checkpoint(run, folder)
+    path.parent.mkdir(parents=True, exist_ok=True)
     resumed = path.exists()
     with energy.measured(run.get("country", energy.COUNTRY)) as spent:
         fitted = _fit(run, model, path, tell)
     begin = time.perf_counter()
     _, right = training.measure(model, _data(cases.test, cases.y_test, slice(None)))
     tested = time.perf_counter() - begin
-    path.unlink()  # the record is what stays
     return {
         "metric": "accuracy",
         "metrics": {"accuracy": right, "best validation": fitted.best.accuracy},
@@ -127,9 +127,7 @@ def _checkpoint(run: Record, folder: Path) -> Path:
     """Where a training that is under way keeps its state."""
     known = [run[name] for name in ("task", "model", "seed", "configuration", "readout")]
     digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:12]
-    folder = folder / "checkpoints"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"{run['task']}-{run['model']}-{run['seed']}-{digest}.pt"
+    return folder / "checkpoints" / f"{run['task']}-{run['model']}-{run['seed']}-{digest}.pt"
 
 
 # -- the protocol ----------------------------------------------------------------------------------
@@ -177,6 +175,10 @@ class Trained(Protocol):
     def measure(self, run: Record, folder: Path, tell: Tell | None = None) -> Record:
         """Train on the training set, and test."""
         return measure(run, folder, tell)
+
+    def clean_up(self, run: Record, folder: Path) -> None:
+        """Remove the checkpoint of a training."""
+        _checkpoint(run, folder).unlink(missing_ok=True)
 
     def validate(
         self,
