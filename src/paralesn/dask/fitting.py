@@ -7,7 +7,7 @@ deaths change a bit of the result.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -19,11 +19,10 @@ from paralesn.dask import checkpoints, cluster
 from paralesn.dask.blocks import TIME, Part, Parts, parts_of
 from paralesn.dask.checkpoints import Checkpoints
 from paralesn.dask.time_chunks import Starts, starts_of
-from paralesn.distributed import digest, finish, is_plan, merge, plan
+from paralesn.distributed import digest, finish, is_plan, merge, one_thread, plan
 from paralesn.estimators.passes import Pass
 from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.estimators.regressor_passes import StatePass
-from paralesn.runtime import threads
 from paralesn.runtime.blas import single_threaded_blas
 
 _KEPT_RUNS = 8  # runs whose merged partial a checkpoint holds
@@ -224,13 +223,6 @@ def _runs(parts: list[Part], rows: int) -> Iterator[list[Part]]:
         cuts = [*(cuts[:-1] if len(cuts) > 1 else cuts), len(parts)]
     for first, last in pairwise(cuts):
         yield parts[first:last]
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """A task of Dask has one core: kernels and BLAS on one thread."""
-    with threads.limited(1), single_threaded_blas():
-        yield
 
 
 def _digest(
