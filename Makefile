@@ -30,10 +30,10 @@ reproduce: .venv/installed
 quick: .venv/installed
 	$(PYTEST) -m "not slow"
 
-test: .venv/browser
+test: .venv/browser .venv/engines
 	$(PYTEST)
 
-check: .venv/browser
+check: .venv/browser .venv/engines
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
 	.venv/bin/mypy
@@ -79,6 +79,13 @@ docs: .venv/docs
 .venv/browser: .venv/installed
 	@command -v chromium >/dev/null || .venv/bin/playwright install chromium >.venv/browser.log 2>&1 \
 	  || echo "No browser to test the report in: .venv/browser.log says why"
+	@touch $@
+
+# Ray for the tests of the recipes, which skip without it. Spark takes 490 MB and Java: for its
+# recipe install the extra `engines` yourself.
+.venv/engines: .venv/installed
+	@$(PIP) "ray>=2.40" >.venv/engines.log 2>&1 \
+	  || echo "No Ray to test its recipe with: .venv/engines.log says why"
 	@touch $@
 
 .venv/bench: .venv/installed

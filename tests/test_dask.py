@@ -22,7 +22,7 @@ import dask.array as da  # noqa: E402
 import dask.bag as db  # noqa: E402
 
 from paralesn.dask import fit, predict, transform  # noqa: E402
-from paralesn.dask.fitting import one_thread, runs_of  # noqa: E402
+from paralesn.dask.fitting import runs_of  # noqa: E402
 from paralesn.estimators.forecaster.panel import LongNames  # noqa: E402
 from paralesn.runtime import threads  # noqa: E402
 
@@ -105,7 +105,7 @@ def in_processes(model):
             while len(level) > 1:
                 pairs = [level[k : k + 2] for k in range(0, len(level), 2)]
                 level = [passes.merge(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
-            with one_thread():
+            with passes.one_thread():
                 step = passes.finish(step, level[0])
     return step
 
@@ -119,7 +119,7 @@ class _Sized:
 
 def _digested(step, firsts):
     partial = None
-    with one_thread():
+    with passes.one_thread():
         for first in firsts:
             partial = passes.digest(step, *block(first), first=first, into=partial)
     return partial
@@ -157,7 +157,7 @@ def test_threads_of_this_process_do_as_well(here):
 
 def test_tasks_have_one_thread():
     before = threads.available()
-    with one_thread():
+    with passes.one_thread():
         assert threads.available() == threads.count(None) == threads.count(8) == 1
     assert threads.available() == before
 

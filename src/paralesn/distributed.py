@@ -10,7 +10,8 @@ estimator::
 
 Nothing changes what it is given, so that a task may be done again. Partials can be pickled, saved
 by `paralesn.save`, and merged in any grouping, as long as their order is kept; the same grouping
-gives the same bits on any engine. `paralesn.dask` does all of this for dask arrays, bags and files.
+gives the same bits on any engine whose tasks run on `one_thread`. `paralesn.dask` does all of this
+for dask arrays, bags and files.
 
 Examples
 --------
@@ -29,6 +30,8 @@ Examples
 True
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -43,8 +46,10 @@ from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.estimators.series_readout import SeriesReadout
 from paralesn.missing import INTERPOLATE
 from paralesn.readouts.ridge import Ridge
+from paralesn.runtime import threads
+from paralesn.runtime.blas import single_threaded_blas
 
-__all__ = ["SeriesInputs", "digest", "finish", "is_plan", "merge", "plan"]
+__all__ = ["SeriesInputs", "digest", "finish", "is_plan", "merge", "one_thread", "plan"]
 
 
 def plan(model: Any, n_features: int | None = None, *, steps: int | None = None) -> Pass:
@@ -154,6 +159,26 @@ def finish(plan: Pass, partial: Any) -> Any:
 def is_plan(step: Any) -> bool:
     """Whether another pass over the data is to be made; otherwise `step` is the estimator."""
     return isinstance(step, Pass)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep kernels and BLAS on one thread, within a task that has one core.
+
+    An engine that keeps every core busy with a task of its own loses time when tasks start threads
+    as well, and BLAS rounds differently on another number of threads.
+
+    Examples
+    --------
+    >>> import numpy as np, paralesn as pe
+    >>> from paralesn.distributed import digest, one_thread, plan
+    >>> step = plan(pe.ReservoirRegressor(pe.ParalESN(units=40)), n_features=1)
+    >>> X = np.random.default_rng(0).normal(size=(2, 300, 1))
+    >>> with one_thread():  # around every digest, merge and finish
+    ...     part = digest(step, X, X[:, :, 0])
+    """
+    with threads.limited(1), single_threaded_blas():
+        yield
 
 
 def _check_plan(plan: Any) -> None:

@@ -9,8 +9,8 @@ from dask.delayed import delayed
 from paralesn import checks
 from paralesn.dask import cluster
 from paralesn.dask.blocks import TIME, Part, Parts, parts_of
-from paralesn.dask.fitting import one_thread
 from paralesn.dask.time_chunks import starts_of
+from paralesn.distributed import one_thread
 from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.estimators.regressor_passes import StatePass
 from paralesn.estimators.series_readout import SeriesReadout

@@ -7,7 +7,7 @@ deaths change a bit of the result.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -19,12 +19,19 @@ from paralesn.dask import checkpoints, cluster
 from paralesn.dask.blocks import TIME, Part, Parts, panel_parts, parts_of, size_of
 from paralesn.dask.checkpoints import Checkpoints
 from paralesn.dask.time_chunks import Starts, starts_of
-from paralesn.distributed import SeriesInputs, digest, finish, is_plan, merge, plan
+from paralesn.distributed import (
+    SeriesInputs,
+    digest,
+    finish,
+    is_plan,
+    merge,
+    one_thread,
+    plan,
+)
 from paralesn.estimators.forecaster.estimator import Forecaster
 from paralesn.estimators.passes import Pass
 from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.estimators.regressor_passes import StatePass
-from paralesn.runtime import threads
 from paralesn.runtime.blas import single_threaded_blas
 
 _RUNS = 32  # that data are cut into, if merging them does not cost too much
@@ -250,13 +257,6 @@ def runs_of(parts: list[Part], step: Pass) -> Iterator[list[Part]]:
         cuts = [*(cuts[:-1] if len(cuts) > 1 else cuts), len(parts)]
     for first, last in pairwise(cuts):
         yield parts[first:last]
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """A task of Dask has one core: kernels and BLAS on one thread."""
-    with threads.limited(1), single_threaded_blas():
-        yield
 
 
 def _digest(
