@@ -16,7 +16,8 @@ context.addPyFile(tasks.__file__)
 step = plan(pe.ReservoirRegressor(pe.ParalESN(units=64)), n_features=2)
 while is_plan(step):
     shared, left = context.broadcast(step), tasks.BLOCKS
-    parts = context.parallelize(range(left), left).map(lambda k: (k, tasks.learn(shared.value, k)))
+    numbers = context.parallelize(range(left), left)
+    parts = numbers.map(lambda k, shared=shared: (k, tasks.learn(shared.value, k)))
     while left > 1:
         left = (left + 1) // 2
         parts = parts.map(lambda pair: (pair[0] // 2, pair)).groupByKey(left).mapValues(merged)
