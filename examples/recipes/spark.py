@@ -16,8 +16,8 @@ context.addPyFile(tasks.__file__)
 step = plan(pe.ReservoirRegressor(pe.ParalESN(units=64)), n_features=2)
 while is_plan(step):
     shared, left = context.broadcast(step), tasks.BLOCKS
-    blocks = context.parallelize(range(left), left)
-    parts = blocks.map(lambda k, step=shared: (k, tasks.learn(step.value, k)))
+    numbers = context.parallelize(range(left), left)
+    parts = numbers.map(lambda k, shared=shared: (k, tasks.learn(shared.value, k)))
     while left > 1:
         left = (left + 1) // 2
         parts = parts.map(lambda pair: (pair[0] // 2, pair)).groupByKey(left).mapValues(merged)

@@ -10,8 +10,8 @@ estimator::
 
 Nothing changes what it is given, so that a task may be done again. Partials can be pickled, saved
 by `paralesn.save`, and merged in any grouping, as long as their order is kept; the same grouping
-gives the same bits on any engine whose tasks run on `one_thread`. `paralesn.dask` does all of this
-for dask arrays, bags and files.
+gives the same bits on any engine that runs tasks in processes, each on `one_thread`.
+`paralesn.dask` does all of this for dask arrays, bags and files.
 
 Examples
 --------
