@@ -2,6 +2,7 @@
 
 import pickle
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -126,6 +127,15 @@ def test_the_same_bits_for_any_number_of_threads(rng, monkeypatch):
     for other in results[1:]:
         for a, b in zip(results[0], other, strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+def test_the_same_bits_from_any_thread(rng):
+    """Limits that one thread set before bind the others as well, which threadpoolctl ignores."""
+    Z, Y = rng.normal(size=(3000, 66)), rng.normal(size=(3000, 2))
+    here = pe.Ridge().fit(Z, Y).coef_
+    with ThreadPoolExecutor(1) as pool:
+        there = pool.submit(lambda: pe.Ridge().fit(Z, Y).coef_).result()
+    np.testing.assert_array_equal(here, there)
 
 
 @given(

@@ -17,9 +17,9 @@ class _Shared:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.pools: ThreadpoolController | None = None
+        self.libraries: list[Any] | None = None
         self.users = 0
-        self.limit: Any = None
+        self.before: list[int] = []
 
 
 _of_process = PerProcess(_Shared)
@@ -35,10 +35,14 @@ def single_threaded_blas() -> Iterator[None]:
     """
     shared = _of_process.value
     with shared.lock:
-        if shared.pools is None:
-            shared.pools = ThreadpoolController()
+        if shared.libraries is None:
+            import scipy.linalg  # noqa: F401 (loads its BLAS, which is to be limited as well)
+
+            found = ThreadpoolController().lib_controllers
+            shared.libraries = [each for each in found if each.user_api == "blas"]
         if shared.users == 0:
-            shared.limit = shared.pools.limit(limits=1, user_api="blas")
+            shared.before = [library.num_threads for library in shared.libraries]
+            _set(shared.libraries, [1] * len(shared.libraries))
         shared.users += 1
     try:
         yield
@@ -46,7 +50,17 @@ def single_threaded_blas() -> Iterator[None]:
         with shared.lock:
             shared.users -= 1
             if shared.users == 0:
-                shared.limit.restore_original_limits()
+                _set(shared.libraries, shared.before)
+
+
+def _set(libraries: Sequence[Any], counts: Sequence[int]) -> None:
+    """Give each library its number of threads, from whatever thread of ours.
+
+    Recent versions of threadpoolctl obey the thread that set a limit first and ignore all
+    others in silence. Ours take turns by a lock and a count, so they may all set it.
+    """
+    for library, count in zip(libraries, counts, strict=True):
+        getattr(library, "_real_set_num_threads", library.set_num_threads)(count)
 
 
 def share_out(function: Callable[..., None], items: Sequence, multiplications: int) -> None:
