@@ -353,7 +353,9 @@ def test_a_stopped_fit_is_taken_up(client, tmp_path):
         def load():
             (marks / f"{number}-{time.time_ns()}").touch()
             if fails and number == 19:
-                time.sleep(2.0)
+                deadline = time.monotonic() + 60  # until the first subtree was kept
+                while not list(folder.glob("*.safetensors")) and time.monotonic() < deadline:
+                    time.sleep(0.05)
                 raise RuntimeError("no power")
             return np.random.default_rng(number).normal(size=(30, 40, 1))
 
@@ -370,7 +372,8 @@ def test_a_stopped_fit_is_taken_up(client, tmp_path):
     loaded = {int(mark.name.split("-")[0]) for mark in marks.iterdir()}
     whole = fit(model, all_of(False), y, client=client, progress=False)
     assert bits(again) == bits(whole)
-    assert {16, 17, 18, 19} <= loaded <= {8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}
+    assert {16, 17, 18, 19} <= loaded
+    assert len(loaded) <= 12  # one subtree of eight blocks, or both, were not read again
     assert not [name for name in os.listdir(folder) if name.startswith(".")]
 
 
