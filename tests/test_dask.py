@@ -351,7 +351,8 @@ def test_a_stopped_fit_is_taken_up(client, tmp_path):
 
     def made(number, fails):
         def load():
-            (marks / f"{number}-{time.time_ns()}").touch()
+            if not fails:  # tasks of the first fit may end after it
+                (marks / f"{number}-{time.time_ns()}").touch()
             if fails and number == 19:
                 deadline = time.monotonic() + 60  # until the first subtree was kept
                 while not list(folder.glob("*.safetensors")) and time.monotonic() < deadline:
@@ -366,8 +367,6 @@ def test_a_stopped_fit_is_taken_up(client, tmp_path):
 
     with pytest.raises(RuntimeError, match="no power"):
         fit(model, all_of(True), y, client=client, progress=False, checkpoint=folder, persist=False)
-    for mark in marks.iterdir():
-        mark.unlink()
     again = fit(model, all_of(False), y, client=client, progress=False, checkpoint=folder)
     loaded = {int(mark.name.split("-")[0]) for mark in marks.iterdir()}
     whole = fit(model, all_of(False), y, client=client, progress=False)
