@@ -67,7 +67,7 @@ def _cluster(workers: int) -> Iterator[Client]:
     quiet = {"distributed.worker.memory.terminate": False}
     with (
         dask.config.set(quiet),
-        LocalCluster(workers, threads_per_worker=1, dashboard_address=":0") as cluster,
+        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         yield client
@@ -183,12 +183,12 @@ def _sent(dask_worker: Any) -> int:
 def _merging(client: Client) -> float:
     """The share of merges in the time of all tasks."""
     spent: dict[str, float] = client.run_on_scheduler(_spent)
-    return spent.get("_merge", 0.0) / max(sum(spent.values()), 1e-9)
+    return spent.get("merge", 0.0) / max(sum(spent.values()), 1e-9)
 
 
 def _spent(dask_scheduler: Any) -> dict[str, float]:
     return {
-        name: float(prefix.all_durations.get("compute", 0.0))
+        name: float(sum(prefix.all_durations.values()))  # computing, and what it waits for
         for name, prefix in dask_scheduler.task_prefixes.items()
     }
 
