@@ -354,7 +354,8 @@ class FeaturePass(_SeriesPass):
         encoded = self.task.encode(self.survey.targets, *given)
         lessons = self._lessons(source, block.first, encoded)
         if isinstance(self.readout, DualRidge):
-            grown = DualAccumulator(None if into is None else into.statistics)
+            before = None if into is None else into.statistics
+            grown = DualAccumulator(before, self.survey.count)
             for rows in lessons:
                 grown.add_rows(rows)
             return FeaturePartial(statistics=grown.statistics)

@@ -168,10 +168,11 @@ class DualStatistics:
 
     def _bounded(self) -> Self:
         """With sums in the place of rows that have become too many."""
-        p = self.n_features
-        if self.n_rows <= p or (p <= SMALL and self.n_rows <= _MANY):
-            return self
-        sums = ProductSums.empty(p, self.kept[0].Y.shape[1])
+        return self if keeps_rows(self.n_rows, self.n_features) else self.summed()
+
+    def summed(self) -> Self:
+        """With sums in the place of rows."""
+        sums = ProductSums.empty(self.n_features, self.kept[0].Y.shape[1])
         for rows in self.kept:
             sums = sums.grown(rows)
         return replace(self, kept=(sample_rows(self.kept),), sums=sums)
@@ -204,11 +205,20 @@ class DualStatistics:
         return mean, np.sqrt(squares / len(rows))
 
 
-class DualAccumulator:
-    """Statistics that grow block by block, without a copy of their matrices for each block."""
+def keeps_rows(count: int, features: int) -> bool:
+    """Whether so many rows are kept as they are, and not summed up."""
+    return count <= features or (features <= SMALL and count <= _MANY)
 
-    def __init__(self, before: DualStatistics | None = None) -> None:
-        self._before = before
+
+class DualAccumulator:
+    """Statistics that grow block by block, without a copy of their matrices for each block.
+
+    Where there will be `total` rows with those of other accumulators, too many to be kept, they are
+    summed up from the first one on: then merging adds two matrices and does nothing else.
+    """
+
+    def __init__(self, before: DualStatistics | None = None, total: int = 0) -> None:
+        self._before, self._total = before, total
         self._is_own = before is None  # what came from elsewhere is not changed
 
     def add(self, X: np.ndarray, Y: np.ndarray, weight: np.ndarray | None, first: int) -> None:
@@ -222,7 +232,9 @@ class DualAccumulator:
         if before is None or before.sums is None:
             kept = (rows,) if before is None else (*before.kept, rows)
             count = len(rows) + (0 if before is None else before.n_rows)
-            self._before, self._is_own = DualStatistics(count, kept)._bounded(), True
+            seen = DualStatistics(count, kept)
+            is_few = keeps_rows(max(count, self._total), seen.n_features)
+            self._before, self._is_own = seen if is_few else seen.summed(), True
             return
         sums = (before.sums if self._is_own else _copied(before.sums)).grown(rows)
         kept = (sample_rows((*before.kept, rows)),)
