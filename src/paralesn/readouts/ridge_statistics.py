@@ -8,6 +8,7 @@ import numpy as np
 
 from paralesn.persistence import register
 from paralesn.readouts import triangular
+from paralesn.readouts.gram_factor import MANY, Rows, gram_factor
 
 _ROWS = 8192  # rows added to a factor at a time
 _TARGETS = 64  # targets that share a factor, at least
@@ -35,6 +36,8 @@ class RidgeStatistics:
         Which states never differed from the first row.
     omits_nan : bool
         A row whose target is NaN is left out for that target, which has a factor of its own.
+    rounding : float
+        What the factors lost where they were made from Gram matrices, in the units of penalties.
     """
 
     n_samples: int
@@ -44,6 +47,7 @@ class RidgeStatistics:
     first_row: np.ndarray
     constant: np.ndarray
     omits_nan: bool
+    rounding: float = 0.0
 
     @classmethod
     def empty(cls, first_row: np.ndarray, n_targets: int, omits_nan: bool) -> Self:
@@ -67,14 +71,22 @@ class RidgeStatistics:
         """Number of targets."""
         return sum(map(len, self.groups))
 
-    def with_rows(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> Self:
-        """Add rows X (n, features) with targets y (n, targets) and weights (n,)."""
+    def with_rows(
+        self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None, penalty: float = 0.0
+    ) -> Self:
+        """Add rows X (n, features) with targets y (n, targets) and weights (n,).
+
+        `penalty` is the smallest that will be asked for: it may allow a shorter way.
+        """
         root = None if weight is None else np.sqrt(weight)
-        factors = self.factors
-        for start in range(0, X.shape[0], _ROWS):
-            cut = slice(start, start + _ROWS)
+        factors, rounding = self.factors, self.rounding
+        rows = max(_ROWS, 2 * self.n_features)
+        for start in range(0, X.shape[0], rows):
+            cut = slice(start, start + rows)
             part = None if root is None else root[cut]
-            factors = tuple(self._grown(factors, X[cut], y[cut], part))
+            grown = list(self._grown(factors, X[cut], y[cut], part, penalty, rounding))
+            factors = tuple(factor for factor, _ in grown)
+            rounding = max(lost for _, lost in grown)
         effective = float(X.shape[0] if root is None else np.count_nonzero(root))
         return replace(
             self,
@@ -82,6 +94,7 @@ class RidgeStatistics:
             effective_samples=self.effective_samples + effective,
             factors=factors,
             constant=triangular.still_constant(X, self.first_row, self.constant),
+            rounding=rounding,
         )
 
     def is_few(self, rows: int) -> bool:
@@ -113,14 +126,15 @@ class RidgeStatistics:
             effective_samples=self.effective_samples + other.effective_samples,
             factors=factors,
             constant=self.constant & same,
+            rounding=self.rounding + other.rounding,
         )
 
     def forgotten(self, factor: float) -> Self:
         """Multiply the weight of every row by `factor`."""
         root = float(factor) ** 0.5
         factors = tuple(None if known is None else known * root for known in self.factors)
-        effective = self.effective_samples * float(factor)
-        return replace(self, factors=factors, effective_samples=effective)
+        effective, lost = self.effective_samples * float(factor), self.rounding * float(factor)
+        return replace(self, factors=factors, effective_samples=effective, rounding=lost)
 
     def fits(self) -> bool:
         """Whether the arrays fit together."""
@@ -147,19 +161,29 @@ class RidgeStatistics:
         X: np.ndarray,
         y: np.ndarray,
         root_weight: np.ndarray | None,
-    ) -> Iterator[np.ndarray | None]:
-        """The factors with a block of rows added to each."""
+        penalty: float,
+        lost: float,
+    ) -> Iterator[tuple[np.ndarray | None, float]]:
+        """The factors with a block of rows added to each, and what each has lost."""
+        wide, few = self.n_features + 1, self.is_few(X.shape[0])
         for factor, targets in zip(factors, self.groups, strict=True):
             known = self._known(y, targets)
             if self.omits_nan and not known.any():
-                yield factor
+                yield factor, lost
                 continue
+            count = X.shape[0] + (0 if factor is None else len(factor))
+            if self.n_features >= MANY and not few and count > wide:
+                root = None if root_weight is None else root_weight[known]
+                rows = Rows(X[known], y[known][:, list(targets)], root)
+                accepted = gram_factor(factor, rows, penalty, lost)
+                if accepted is not None:
+                    yield accepted
+                    continue
 
             def block(known: Any = known, targets: tuple[int, ...] = targets) -> np.ndarray:
                 return _rows(X, y, root_weight, known, targets)
 
-            few = self.is_few(X.shape[0])
-            yield triangular.absorb(factor, block, self.n_features + 1, few)
+            yield triangular.absorb(factor, block, wide, few), lost
 
 
 def _rows(
