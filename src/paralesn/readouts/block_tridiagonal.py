@@ -91,9 +91,7 @@ class ShiftedFactor:
         self.edges = np.cumsum([0, *map(len, corners)]).tolist()
 
     @classmethod
-    def of(
-        cls, diagonal: Sequence[np.ndarray], below: Sequence[np.ndarray], alpha: float
-    ) -> Self:
+    def of(cls, diagonal: Sequence[np.ndarray], below: Sequence[np.ndarray], alpha: float) -> Self:
         """The factor of the matrix with these blocks, alpha added to its diagonal."""
         corners: list[np.ndarray] = []
         lower: list[np.ndarray] = []

@@ -18,7 +18,6 @@ that, as the condition number multiplies it: so much may be lost of theirs, 1e-1
 A residual must not drown in rounding either, as alphas are chosen by it.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +25,7 @@ from scipy.linalg import LinAlgError, cholesky, eigh, qr
 from scipy.linalg.lapack import dpocon
 
 from paralesn.readouts import tiled_cholesky
+from paralesn.readouts.ridge_rows import Rows
 from paralesn.readouts.triangular import NOTHING
 from paralesn.runtime.blas import single_threaded_blas
 from paralesn.runtime.released_blas import solve_right
@@ -47,41 +47,6 @@ class Allowed(NamedTuple):
 _LOST = {"f": Allowed(2.0**-24, 1e-6), "d": Allowed(1e-10, 1e-8)}  # by the states' precision
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """States (n, p), targets (n, m), and the roots of the rows' weights (n,) or None."""
-
-    X: np.ndarray
-    Y: np.ndarray
-    root: np.ndarray | None
-
-    def means(self) -> tuple[float, np.ndarray]:
-        """Total weight, and the means (p + m,) of states and targets."""
-        if self.root is None:
-            parts = [part.mean(axis=0, dtype=float) for part in (self.X, self.Y)]
-            return float(len(self.X)), np.concatenate(parts)
-        weight = self.root**2
-        total = float(weight.sum())
-        sums = [np.einsum("i,ij->j", weight, part) for part in (self.X, self.Y)]
-        return total, np.concatenate(sums) / (total or 1.0)
-
-    def centred(self, mean: np.ndarray, cut: slice, some: slice | None = None) -> np.ndarray:
-        """A piece of the rows [z, y] less their means, times the roots of weights.
-
-        With `some`, of these states only.
-        """
-        X, Y, x_mean, y_mean = self.X[cut], self.Y[cut], *np.split(mean, [self.X.shape[1]])
-        if some is not None:
-            X, Y, x_mean, y_mean = X[:, some], Y[:, :0], x_mean[some], y_mean[:0]
-        p = X.shape[1]
-        rows = np.empty((len(X), p + Y.shape[1]))
-        np.subtract(X, x_mean, out=rows[:, :p])
-        np.subtract(Y, y_mean, out=rows[:, p:])
-        if self.root is not None:
-            rows *= self.root[cut, None]
-        return rows
-
-
 class Accepted(NamedTuple):
     """A factor (1 + p + m, 1 + p + m), and what it lost, in the units of penalties."""
 
@@ -99,6 +64,8 @@ def gram_factor(
     p, (weight, around) = rows.X.shape[1], rows.means()
     mean, extra = around, np.zeros((0, around.size))
     if factor is not None:
+        if not factor[0, 0]:
+            return None
         # The rows seen before, less their means, and how far their means are from those here.
         before, other = factor[0, 0] ** 2, factor[0, 1:] / factor[0, 0]
         weight, share = before + weight, weight / (before + weight)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh, svd
@@ -11,8 +10,8 @@ from scipy.linalg.blas import dsyrk
 
 from paralesn.persistence import register
 from paralesn.readouts import ridge_blocks
-from paralesn.readouts.ridge_statistics import RidgeStatistics
 from paralesn.readouts.ridge_problem import Problem, Solved, standardised
+from paralesn.readouts.ridge_statistics import RidgeStatistics
 from paralesn.readouts.triangular import product
 from paralesn.runtime.blas import single_threaded_blas
 

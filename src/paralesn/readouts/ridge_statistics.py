@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from paralesn.persistence import register
 from paralesn.readouts import triangular
-from paralesn.readouts.gram_factor import MANY, Rows, gram_factor
+from paralesn.readouts.gram_factor import MANY, gram_factor
+from paralesn.readouts.ridge_rows import Rows
 
 _ROWS = 8192  # rows added to a factor at a time
 _TARGETS = 64  # targets that share a factor, at least
@@ -105,12 +106,9 @@ class RidgeStatistics:
         self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None
     ) -> list[np.ndarray | None]:
         """The rows [1, z, y] that the factors grow by; None for a group that none is known of."""
-        root, out = None if weight is None else np.sqrt(weight), []
-        for targets in self.groups:
-            known = self._known(y, targets)
-            is_none = self.omits_nan and not known.any()
-            out.append(None if is_none else _rows(X, y, root, known, targets))
-        return out
+        root = None if weight is None else np.sqrt(weight)
+        groups = (self._of_group(X, y, root, targets) for targets in self.groups)
+        return [rows.with_ones(slice(None)) if len(rows.X) else None for rows in groups]
 
     def merged(self, other: Self) -> Self:
         """Add all rows of `other`."""
@@ -144,16 +142,13 @@ class RidgeStatistics:
             self.first_row.shape == self.constant.shape == (p,)
             and targets == list(range(len(targets)))
             and len(self.factors) == len(self.groups)
+            and self.rounding >= 0
             and all(
                 factor is None
                 or (factor.ndim == 2 and 1 <= len(factor) <= factor.shape[1] == 1 + p + len(group))
                 for factor, group in zip(self.factors, self.groups, strict=True)
             )
         )
-
-    def _known(self, y: np.ndarray, targets: tuple[int, ...]) -> Any:
-        """Which rows the factor of some targets learns from."""
-        return ~np.isnan(y[:, targets[0]]) if self.omits_nan else slice(None)
 
     def _grown(
         self,
@@ -167,42 +162,32 @@ class RidgeStatistics:
         """The factors with a block of rows added to each, and what each has lost."""
         wide, few = self.n_features + 1, self.is_few(X.shape[0])
         for factor, targets in zip(factors, self.groups, strict=True):
-            known = self._known(y, targets)
-            if self.omits_nan and not known.any():
+            rows = self._of_group(X, y, root_weight, targets)
+            if not len(rows.X):
                 yield factor, lost
                 continue
-            count = X.shape[0] + (0 if factor is None else len(factor))
+            count = len(rows.X) + (0 if factor is None else len(factor))
             if self.n_features >= MANY and not few and count > wide:
-                root = None if root_weight is None else root_weight[known]
-                rows = Rows(X[known], y[known][:, list(targets)], root)
                 accepted = gram_factor(factor, rows, penalty, lost)
                 if accepted is not None:
                     yield accepted
                     continue
+            yield triangular.absorb(factor, rows.with_ones, len(rows.X), wide, few), lost
 
-            def block(known: Any = known, targets: tuple[int, ...] = targets) -> np.ndarray:
-                return _rows(X, y, root_weight, known, targets)
-
-            yield triangular.absorb(factor, block, wide, few), lost
-
-
-def _rows(
-    X: np.ndarray,
-    y: np.ndarray,
-    root_weight: np.ndarray | None,
-    known: Any,
-    targets: tuple[int, ...],
-) -> np.ndarray:
-    """The rows [1, z, y] of some targets, times the roots of their weights."""
-    states = X[known]
-    p = states.shape[1]
-    rows = np.empty((states.shape[0], 1 + p + len(targets)))
-    rows[:, 0] = 1.0
-    rows[:, 1 : p + 1] = states
-    rows[:, p + 1 :] = y[known][:, list(targets)]
-    if root_weight is not None:
-        rows *= root_weight[known, None]
-    return rows
+    def _of_group(
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        root_weight: np.ndarray | None,
+        targets: tuple[int, ...],
+    ) -> Rows:
+        """The rows that the factor of some targets learns from."""
+        if len(targets) < y.shape[1]:
+            y = y[:, list(targets)]
+        if not self.omits_nan:
+            return Rows(X, y, root_weight)
+        known = ~np.isnan(y[:, 0])
+        return Rows(X[known], y[known], None if root_weight is None else root_weight[known])
 
 
 def _known(first: np.ndarray | None, second: np.ndarray | None) -> np.ndarray | None:

@@ -131,5 +131,6 @@ def squares(lower: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 
 __all__ = [
-    "LinAlgError", "add_column_gram", "factor", "inverse_diagonal", "row_gram", "solve", "squares", "tiles",
+    "LinAlgError", "add_column_gram", "factor", "inverse_diagonal", "row_gram", "solve", "squares",
+    "tiles",
 ]  # fmt: skip
