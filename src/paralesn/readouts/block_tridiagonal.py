@@ -1,4 +1,4 @@
-r"""Symmetric matrices made block tridiagonal, so that a shift of the diagonal costs next to nothing.
+r"""Symmetric matrices made block tridiagonal, so that shifts of the diagonal cost next to nothing.
 
 Reflections from both sides leave of a matrix S its blocks beside the diagonal,
 

@@ -227,8 +227,8 @@ class _Pieces:
         if is_first:
             number = 8 if columns <= 512 else 4 if columns <= 1024 else 2
             edges = np.linspace(0, self.count, number + 1).astype(int).tolist()
-            self._cuts = [slice(a, b) for a, b in pairwise(edges)]
-            self._pieces = [None] * (number + (self._factor is not None))
+            self._cuts = [slice(a, b) for a, b in pairwise(edges) if a < b]
+            self._pieces = [None] * (len(self._cuts) + (self._factor is not None))
         grams: list[Any] = [None] * len(self._pieces)
         squares: list[Any] = [None] * len(self._pieces)
 
