@@ -342,6 +342,44 @@ class Reservoir(Drawable):
         call = (plan.program, inputs.astype(plan.real), before, weights, intercept, difference)
         return np.asarray(plan.engine.loop(*call, n_jobs=self.n_jobs))
 
+    def close_loops(
+        self,
+        inputs: np.ndarray,
+        state: State,
+        weights: np.ndarray,
+        intercept: np.ndarray,
+        which: np.ndarray,
+        difference: bool,
+    ) -> tuple[np.ndarray, State]:
+        """`close_loop` with several readouts at once; the states to continue from, too.
+
+        `weights` are (R, D, units), `intercept` (R, D), and `which` (batch,) of them a series has.
+        """
+        plan = self.plan()
+        before = self._start(plan, state, inputs.shape[1], series.BATCH)
+        call = (plan.program, inputs.astype(plan.real), before, weights, intercept, difference)
+        after = tuple([np.empty_like(h) for h in before])
+        predicted = plan.engine.loop(*call, n_jobs=self.n_jobs, which=which, after=after)
+        return np.asarray(predicted), State(after, self.fingerprint_)
+
+    def states_after(self, X: Any, stops: Sequence[int], state: Start = None) -> list[State]:
+        """The states after some numbers of steps, which increase; no others are stored.
+
+        X is as in `run`, of equally many steps for every series.
+        """
+        data, plan = self.read(X), self.plan()
+        starts, targets, _ = Batch.one_row_each(data.lengths)
+        before = self._start(plan, state, starts.size, data.kind)
+        out = plan.engine.empty((starts.size, plan.outputs), plan.real)
+        ends, first = [], 0
+        for stop in stops:
+            batch = Batch(starts + first, targets, np.full(starts.size, stop - first))
+            call = (plan.program, data.rows, batch, before, out)
+            before = plan.engine.run(*call, last_only=True, n_jobs=self.n_jobs)
+            ends.append(self._state(before, data.kind))
+            first = stop
+        return ends
+
     # -- how it is run ---------------------------------------------------------------------------
 
     def plan(self) -> Plan:

@@ -5,13 +5,14 @@ What its functions take and return is documented in `paralesn.engines.base.Engin
 
 import numpy as np
 
-from paralesn.engines.base import Batch, States, feed_back
+from paralesn.engines.base import Batch, States
 from paralesn.engines.cpu import closed_loop, deep
 from paralesn.engines.cpu import last as response
 from paralesn.engines.cpu.layer_pass import Pass
 from paralesn.engines.cpu.pooling import pool
 from paralesn.engines.cpu.program import Block, Buffer, Program, advance_layer, prepare
 from paralesn.engines.cpu.stepping import Steps, single_steps
+from paralesn.engines.feed_back import feed_back
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.runtime import threads
 from paralesn.runtime.buffers import empty
@@ -111,9 +112,11 @@ def loop(
     intercept: np.ndarray,
     difference: bool,
     n_jobs: int | None = None,
+    which: np.ndarray | None = None,
+    after: States | None = None,
 ) -> np.ndarray:
     """Feed a linear readout's predictions back as the next step's input."""
-    arguments = (program, inputs, state, weights, intercept, difference)
+    arguments = (program, inputs, state, weights, intercept, difference, which, after)
     if not closed_loop.can_run(program):
         return feed_back(step, *arguments)
     return closed_loop.run(*arguments, threads.count(n_jobs))

@@ -7,8 +7,7 @@ the system itself.
 
 import numpy as np
 
-from paralesn.estimators.state_forecaster.calibration import Calibration
-from paralesn.estimators.state_forecaster.closed_loop import linear_loop
+from paralesn.estimators.state_forecaster.calibration import Calibration, calibrate
 from paralesn.estimators.state_forecaster.windows import Windows
 from paralesn.layers.state import State
 from paralesn.readouts.ridge import Ridge
@@ -20,6 +19,7 @@ _FIELDS = 4  # of a field of patches, each of which tells as much as many series
 _MOST_STEPS = 400
 _LOST = 1.0  # the error, in standard deviations, from which on a forecast says nothing
 _SMALLEST = 1e-12  # errors below it are all the same
+_SEGMENTS = (25, 50, 100, 200, _MOST_STEPS)  # steps after which lost forecasts are given up
 _COARSE = 3  # of the penalties, every so many are tried before the neighbours of the best one
 
 
@@ -28,52 +28,115 @@ def can_choose_by_loop(windows: Windows, readout: Ridge) -> bool:
     return windows.horizon == 1 and not readout.per_target
 
 
-def loop_scores(
-    calibration: Calibration, reservoir: Reservoir, windows: Windows, path: RidgePath
-) -> np.ndarray:
+def loop_scores(loops: "Loops", path: RidgePath) -> np.ndarray:
     """Scores (penalties,) of closed loops, lower is better; infinite where none was run.
 
     The mean, over starts and steps, of the logarithm of the error until the forecast is lost. It
     tells how small the first error is and how fast errors grow, also where the held-out part is too
     short for good forecasts to be lost.
     """
-    loops = _Loops(calibration, reservoir, windows)
     scores = np.full(len(path.alphas), np.inf)
     order = np.argsort(path.alphas)
     tried = order[:: min(_COARSE, max(1, len(order) // 4))]
-    for i in tried.tolist():
-        scores[i] = loops.score(path.coefs[i], path.intercepts[i])
+    scores[tried] = loops.scores(path, tried)
     best = int(np.flatnonzero(order == scores.argmin())[0])
-    for i in order[max(0, best - _COARSE + 1) : best + _COARSE].tolist():
-        if np.isinf(scores[i]):
-            scores[i] = loops.score(path.coefs[i], path.intercepts[i])
+    beside = order[max(0, best - _COARSE + 1) : best + _COARSE]
+    beside = beside[np.isinf(scores[beside])]
+    scores[beside] = loops.scores(path, beside)
     return scores
 
 
-class _Loops:
-    """Starts of closed loops in the held-out part, and the truth that follows them."""
+class Loops:
+    """Starts of closed loops in the held-out part, and the truth that follows them.
 
-    def __init__(self, calibration: Calibration, reservoir: Reservoir, windows: Windows) -> None:
+    Parameters
+    ----------
+    reservoir, state, panel, inputs
+        As in `calibrate`.
+    origins : (K,)
+        Of all forecasts into the held-out part, some of which are taken.
+    """
+
+    def __init__(
+        self, windows: Windows, reservoir: Reservoir, state: State, panel: np.ndarray,
+        inputs: np.ndarray, origins: np.ndarray,
+    ) -> None:  # fmt: skip
         count = _ORIGINS if windows.patches is None else _FIELDS
-        chosen = np.unique(np.linspace(0, len(calibration.origins) - 1, count).astype(int))
-        part = calibration.part(chosen)
+        chosen = np.unique(np.linspace(0, len(origins) - 1, count).astype(int))
+        part = calibrate(reservoir, None, state, panel, inputs, origins[chosen])
         steps = min(_MOST_STEPS, part.panel.shape[1] - 1 - int(part.origins.min()))
         self.reservoir, self.windows = reservoir, windows
         self.start = part.start(windows, steps)
+        self.ended = np.isnan(self.start.truth[:, :, 0])
         observed = part.panel[..., : windows.width]
         spread = observed.std(axis=(0, 1))
         self.spread = np.where(spread > 0, spread, 1.0)
 
-    def score(self, coef: np.ndarray, intercept: np.ndarray) -> float:
-        """Mean logarithm of the error of one readout's loops, until they are lost."""
-        layers, newest, known, truth = self.start
-        state = State(layers, self.reservoir.fingerprint_)
-        call = (np.ascontiguousarray(coef.T), intercept, state, newest, known, truth.shape[1])
-        predicted = linear_loop(self.windows, self.reservoir, *call)
+    def scores(self, path: RidgePath, chosen: np.ndarray) -> np.ndarray:
+        """Mean logarithm of the error of some readouts' loops, until they are lost."""
+        starts, steps = self.ended.shape
+        logs = np.zeros((len(chosen) * starts, steps))  # of lost ones: that is an error of _LOST
+        running = _Running(self, path, chosen)
+        first = 0
+        for last in (min(end, steps) for end in _SEGMENTS):
+            rows = running.rows
+            if last > first and rows.size:
+                logs[rows, first:last] = running.advance(first, last)
+            first = last
+        counted = logs.reshape(len(chosen), starts, steps)[:, ~self.ended]
+        return np.array([row.mean() if row.size else np.inf for row in counted])
+
+
+class _Running:
+    """Loops that are not lost yet, those of several readouts together.
+
+    Attributes
+    ----------
+    rows : (B,)
+        Which loops they are, of all readouts' starts.
+    which : (B,)
+        The readout of each.
+    """
+
+    def __init__(self, loops: Loops, path: RidgePath, chosen: np.ndarray) -> None:
+        layers, newest, _, _ = loops.start
+        starts, windows = len(newest), loops.windows
+        self.loops = loops
+        self.weights = np.ascontiguousarray(path.coefs[chosen].swapaxes(1, 2))
+        self.intercepts = path.intercepts[chosen]
+        self.rows = np.arange(len(chosen) * starts)
+        self.which = self.rows // starts
+        at = self.rows % starts
+        self.layers = tuple(h[at] for h in layers)
+        self.fed = windows.changed(newest[:, 1:], newest[:, :1])[at, 0]
+        self.level = newest[at, -1]
+
+    def advance(self, first: int, last: int) -> np.ndarray:
+        """Logarithms of the errors of some steps; loops that they are the last steps of are left."""
+        loops, windows, reservoir = self.loops, self.loops.windows, self.loops.reservoir
+        _, _, known, truth = loops.start
+        at = self.rows % len(truth)
+        inputs = np.zeros((last - first, len(at), windows.width + windows.known))
+        inputs[0, :, : windows.width] = self.fed
+        inputs[:, :, windows.width :] = known[at, first:last].swapaxes(0, 1)
+        state = State(self.layers, reservoir.fingerprint_)
+        # Where changes are read, the change predicted is what is fed back.
+        difference = windows.difference and not windows.changes
+        readouts = self.weights, self.intercepts, self.which
+        fed, state = reservoir.close_loops(inputs, state, *readouts, difference)
+        values = fed.swapaxes(0, 1)
+        if windows.changes:
+            values = self.level[:, None] + values.cumsum(axis=1)
         with np.errstate(over="ignore", invalid="ignore"):
-            squares = ((predicted - truth) / self.spread) ** 2
+            squares = ((values - truth[at, first:last]) / loops.spread) ** 2
             errors = np.sqrt(squares.mean(axis=2))
-        ended = np.isnan(truth[:, :, 0])
+        ended = loops.ended[at, first:last]
         lost = np.maximum.accumulate(~(errors < _LOST) & ~ended, axis=1)
-        logs = np.log(np.clip(np.where(lost, _LOST, errors), _SMALLEST, _LOST))
-        return float(logs[~ended].mean()) if not ended.all() else np.inf
+        self._keep(~(lost | ended)[:, -1], fed[-1], values[:, -1], state)
+        return np.asarray(np.log(np.clip(np.where(lost, _LOST, errors), _SMALLEST, _LOST)))
+
+    def _keep(self, going: np.ndarray, fed: np.ndarray, level: np.ndarray, state: State) -> None:
+        """Go on with some of the loops."""
+        self.rows, self.which = self.rows[going], self.which[going]
+        self.fed, self.level = fed[going], level[going]
+        self.layers = tuple(h[going] for h in state.layers)
