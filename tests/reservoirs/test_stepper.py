@@ -117,7 +117,7 @@ def test_wrong_arguments_are_named(series: np.ndarray) -> None:
 def test_a_closed_loop_in_python_is_the_one_of_the_engine() -> None:
     y = np.sin(np.arange(400) / 7)
     res = pe.ParalESN(units=32)
-    states, state = res.run(y)
+    states, _ = res.run(y)
     readout = pe.Ridge([1e-6]).fit(states[50:-1], y[51:])
     _, before = res.run(y[:-1])
     batch = pe.State(tuple(h[None] for h in before.layers), before.origin)

@@ -101,7 +101,8 @@ def run(
         series = slice(count * piece // pieces, count * (piece + 1) // pieces)
         fed = inputs[:, series].copy()  # the loop fills in what it predicts
         here = fed.shape[1]
-        before, spare = (tuple([h[series].copy() for h in state]) for _ in range(2))
+        before = tuple([h[series].copy() for h in state])
+        spare = tuple([np.empty_like(h) for h in before])
         room = _Room(
             before, spare, np.empty((here, columns), program.dtype),
             np.empty((2, here, program.widest), program.dtype),

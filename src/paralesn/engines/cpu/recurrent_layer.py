@@ -1,6 +1,6 @@
 """A recurrent layer packed for its kernel, and how threads share it out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -103,7 +103,7 @@ class PackedRecurrent(NamedTuple):
             work.after[b] = shared.both[steps % 2, 0, :units]
 
 
-def _call_each(calls: list[Callable[[], None]]) -> None:
+def _call_each(calls: Sequence[Callable[[], None]]) -> None:
     for call in calls:
         call()
 

@@ -25,8 +25,9 @@ class Steps:
         shape = (count, program.widest)
         spare = [Buffer(empty(shape, program.dtype), np.arange(count)) for _ in range(2)]
         first, second = self._states
-        self._turns = self._bound(program, spare, first, second), self._bound(
-            program, spare, second, first
+        self._turns = (
+            self._bound(program, spare, first, second),
+            self._bound(program, spare, second, first),
         )
         self._turn = 0
 

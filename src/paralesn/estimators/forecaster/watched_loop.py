@@ -69,7 +69,8 @@ def _best_of(
     best: tuple[float, StateForecaster, Begun] | None = None
     for reservoir, difference in candidates:
         model = StateForecaster(reservoir, readout, difference=difference, **options)
-        begun = model.begin(y, X)
+        beat = None if best is None else best[2].training.best_so_far
+        begun = model.begin(y, X, beat)
         score = begun.training.loop_score
         if score is None:
             return model.finish(begun)

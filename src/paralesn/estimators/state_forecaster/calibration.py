@@ -133,7 +133,9 @@ def calibrate(
     first, horizon = int(origins[0]), panel.shape[1] - inputs.shape[1]
     later = as_series(inputs[:, first - horizon + 1 :])
     layers = [state.layers]
-    layers += [end.layers for end in reservoir.states_after(later, origins[1:] - first, state)]
+    layers += [
+        end.layers for end in reservoir.states_after(later, (origins[1:] - first).tolist(), state)
+    ]
     return Calibration(
         readout=readout,
         layers=tuple(np.stack(states) for states in zip(*layers, strict=True)),

@@ -164,8 +164,11 @@ class StateForecaster(TunableDefaults, LearntAttributes, BaseEstimator):
         """
         return self.finish(self.begin(y, X))
 
-    def begin(self, y: Any, X: Any = None) -> "Begun":
-        """Learn up to the held-out part: what it takes to judge this model beside others."""
+    def begin(self, y: Any, X: Any = None, beat: np.ndarray | None = None) -> "Begun":
+        """Learn up to the held-out part: what it takes to judge this model beside others.
+
+        `beat` is the `best_so_far` of the training of another one.
+        """
         self._check_parameters()
         default = defaults.forecasting_reservoir
         reservoir = own_reservoir(self.reservoir, default, bool(self.standardize))
@@ -201,7 +204,7 @@ class StateForecaster(TunableDefaults, LearntAttributes, BaseEstimator):
         reservoir.fit(as_series(windows.inputs(panel) if reservoir.adapts else panel[:1, :1]))
         windows = replace(windows, patches=reservoir.patches_)
         with single_threaded_blas():  # the same bits for any number of its threads
-            call = (panel, self.held_out, bool(self.by_loop))
+            call = (panel, self.held_out, bool(self.by_loop), beat)
             training = Training(windows, reservoir, readout, *call)
         return Begun(training, rows[-windows.horizon - 1 :, : windows.targets].copy())
 

@@ -8,7 +8,11 @@ import numpy as np
 
 from paralesn.estimators.state_forecaster import calibration as intervals
 from paralesn.estimators.state_forecaster.calibration import Calibration
-from paralesn.estimators.state_forecaster.penalty_by_loop import Loops, can_choose_by_loop, loop_scores
+from paralesn.estimators.state_forecaster.penalty_by_loop import (
+    Loops,
+    can_choose_by_loop,
+    loop_scores,
+)
 from paralesn.estimators.state_forecaster.windows import Windows, as_series
 from paralesn.layers.state import State
 from paralesn.readouts.ridge import Ridge
@@ -67,11 +71,13 @@ class Training:
     ----------
     loop_score : float or None
         Of the penalty chosen by loops, lower is better; None where no loops were run.
+    best_so_far : array or None
+        As in `LoopScores`: what loops of another candidate have to `beat`, or they are given up.
     """
 
     def __init__(
         self, windows: Windows, reservoir: Reservoir, readout: Any, panel: np.ndarray,
-        held_out: float, by_loop: bool = False,
+        held_out: float, by_loop: bool = False, beat: np.ndarray | None = None,
     ) -> None:  # fmt: skip
         self.windows, self.reservoir, self.readout, self.panel = windows, reservoir, readout, panel
         self.inputs, self.noise = windows.inputs(panel), _Noise(windows, reservoir, panel)
@@ -82,6 +88,7 @@ class Training:
         self.lessons: list[tuple[np.ndarray, np.ndarray]] = []
         self.judge: Any = None
         self.loop_score: float | None = None
+        self.best_so_far = beat
         stops = [before] if calibrates else []
         self.blocks = run_blocks(windows, reservoir, self.inputs, None, stops)
         if not calibrates:
@@ -97,9 +104,9 @@ class Training:
         self.judge = copy(readout) if isinstance(readout, Ridge) else deepcopy(readout)
         if by_loop:
             starts = (self.state, panel, self.inputs, self.origins)
-            scores = loop_scores(Loops(windows, reservoir, *starts), self.judge.path_)
-            self.judge.choose_by(scores)
-            self.loop_score = float(scores.min())
+            judged = loop_scores(Loops(windows, reservoir, *starts), self.judge.path_, beat)
+            self.judge.choose_by(judged.values)
+            self.loop_score, self.best_so_far = float(judged.values.min()), judged.best_so_far
 
     def _learn(self, block: Block) -> None:
         """Learn from a block; where there is a judge that was given no choice, it chooses by it."""

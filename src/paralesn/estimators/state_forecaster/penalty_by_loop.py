@@ -5,9 +5,11 @@ digits of the states, which the loop does not reproduce, and errors then grow fa
 the system itself.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from paralesn.estimators.state_forecaster.calibration import Calibration, calibrate
+from paralesn.estimators.state_forecaster.calibration import calibrate
 from paralesn.estimators.state_forecaster.windows import Windows
 from paralesn.layers.state import State
 from paralesn.readouts.ridge import Ridge
@@ -20,6 +22,9 @@ _MOST_STEPS = 400
 _LOST = 1.0  # the error, in standard deviations, from which on a forecast says nothing
 _SMALLEST = 1e-12  # errors below it are all the same
 _SEGMENTS = (25, 50, 100, 200, _MOST_STEPS)  # steps after which lost forecasts are given up
+# Behind the best by so much in the mean logarithm, loops do not catch up: in 62 of 62 fits to 31
+# series (27 chaotic systems, noise and walks; 1 000 and 4 000 steps) the choice stayed the same.
+_FAR_BEHIND = 2.0
 _COARSE = 3  # of the penalties, every so many are tried before the neighbours of the best one
 
 
@@ -28,22 +33,46 @@ def can_choose_by_loop(windows: Windows, readout: Ridge) -> bool:
     return windows.horizon == 1 and not readout.per_target
 
 
-def loop_scores(loops: "Loops", path: RidgePath) -> np.ndarray:
-    """Scores (penalties,) of closed loops, lower is better; infinite where none was run.
+class LoopScores(NamedTuple):
+    """What closed loops said of penalties.
 
-    The mean, over starts and steps, of the logarithm of the error until the forecast is lost. It
-    tells how small the first error is and how fast errors grow, also where the held-out part is too
-    short for good forecasts to be lost.
+    Attributes
+    ----------
+    values : (penalties,)
+        The mean, over starts and steps, of the logarithm of the error until the forecast is lost;
+        lower is better. Infinite where loops were not run to their end.
+    best_so_far : (segments,)
+        The same mean of the best penalty over the first steps, to the end of each segment.
+    """
+
+    values: np.ndarray
+    best_so_far: np.ndarray
+
+
+def loop_scores(loops: "Loops", path: RidgePath, beat: np.ndarray | None = None) -> LoopScores:
+    """Choose among penalties, every third one first, then those beside the best.
+
+    The mean logarithm of the error tells how small the first error is and how fast errors grow,
+    also where the held-out part is too short for good forecasts to be lost. Penalties that are far
+    behind at the end of a segment are given up: behind the best of these, or behind another
+    candidate, whose `best_so_far` is to `beat`.
     """
     scores = np.full(len(path.alphas), np.inf)
     order = np.argsort(path.alphas)
     tried = order[:: min(_COARSE, max(1, len(order) // 4))]
-    scores[tried] = loops.scores(path, tried)
-    best = int(np.flatnonzero(order == scores.argmin())[0])
-    beside = order[max(0, best - _COARSE + 1) : best + _COARSE]
-    beside = beside[np.isinf(scores[beside])]
-    scores[beside] = loops.scores(path, beside)
-    return scores
+    beat = np.full(len(_SEGMENTS), np.inf) if beat is None else beat
+    scores[tried], means = loops.scores(path, tried, beat)
+    if np.isinf(scores).all():
+        return LoopScores(scores, beat)
+    best = int(scores.argmin())
+    curve = means[tried == best][0]
+    place = int(np.flatnonzero(order == best)[0])
+    beside = order[max(0, place - _COARSE + 1) : place + _COARSE]
+    beside = beside[~np.isin(beside, tried)]
+    scores[beside], means = loops.scores(path, beside, np.minimum(beat, curve))
+    if scores.argmin() != best:
+        curve = means[beside == scores.argmin()][0]
+    return LoopScores(scores, curve)
 
 
 class Loops:
@@ -72,19 +101,29 @@ class Loops:
         spread = observed.std(axis=(0, 1))
         self.spread = np.where(spread > 0, spread, 1.0)
 
-    def scores(self, path: RidgePath, chosen: np.ndarray) -> np.ndarray:
-        """Mean logarithm of the error of some readouts' loops, until they are lost."""
+    def scores(
+        self, path: RidgePath, chosen: np.ndarray, beat: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Mean logarithm of the error of some readouts' loops, and means (readouts, segments)."""
         starts, steps = self.ended.shape
         logs = np.zeros((len(chosen) * starts, steps))  # of lost ones: that is an error of _LOST
-        running = _Running(self, path, chosen)
-        first = 0
-        for last in (min(end, steps) for end in _SEGMENTS):
+        means = np.full((len(chosen), len(_SEGMENTS)), np.inf)
+        running, going, first = _Running(self, path, chosen), np.arange(len(chosen)), 0
+        for segment, last in enumerate(min(end, steps) for end in _SEGMENTS):
             rows = running.rows
             if last > first and rows.size:
                 logs[rows, first:last] = running.advance(first, last)
-            first = last
-        counted = logs.reshape(len(chosen), starts, steps)[:, ~self.ended]
-        return np.array([row.mean() if row.size else np.inf for row in counted])
+            first, counted = last, ~self.ended[:, :last]
+            so_far = logs.reshape(len(chosen), starts, steps)[going, :, :last][:, counted]
+            if not so_far.size:
+                return np.full(len(chosen), np.inf), means
+            means[going, segment] = [row.mean() for row in so_far]
+            bound = min(means[:, segment].min(), beat[segment]) + _FAR_BEHIND
+            going = going[means[going, segment] <= bound]
+            running.keep_readouts(going)
+        result = np.full(len(chosen), np.inf)
+        result[going] = means[going, -1]
+        return result, means
 
 
 class _Running:
@@ -112,7 +151,7 @@ class _Running:
         self.level = newest[at, -1]
 
     def advance(self, first: int, last: int) -> np.ndarray:
-        """Logarithms of the errors of some steps; loops that they are the last steps of are left."""
+        """Logarithms of the errors of some steps; loops that end there or are lost are left."""
         loops, windows, reservoir = self.loops, self.loops.windows, self.loops.reservoir
         _, _, known, truth = loops.start
         at = self.rows % len(truth)
@@ -134,6 +173,12 @@ class _Running:
         lost = np.maximum.accumulate(~(errors < _LOST) & ~ended, axis=1)
         self._keep(~(lost | ended)[:, -1], fed[-1], values[:, -1], state)
         return np.asarray(np.log(np.clip(np.where(lost, _LOST, errors), _SMALLEST, _LOST)))
+
+    def keep_readouts(self, going: np.ndarray) -> None:
+        """Go on with some of the readouts."""
+        if self.rows.size and not np.isin(self.which, going).all():
+            state = State(self.layers, self.loops.reservoir.fingerprint_)
+            self._keep(np.isin(self.which, going), self.fed, self.level, state)
 
     def _keep(self, going: np.ndarray, fed: np.ndarray, level: np.ndarray, state: State) -> None:
         """Go on with some of the loops."""
