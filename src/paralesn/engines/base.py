@@ -7,7 +7,7 @@ other engine agrees with it within rounding.
 """
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 import numpy as np
