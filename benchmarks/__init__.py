@@ -18,4 +18,5 @@ SUITES = {
     "probabilities": "How calibrated the classifier is, beside scikit-learn's calibration",
     "series_regression": "A number for every series, beside aeon's Rocket regressors",
     "classifiers": "Accuracy against time, beside MiniRocket, MultiRocket and Hydra",
+    "scaling": "What a step, a unit and a series cost as their numbers grow",
 }

@@ -31,14 +31,14 @@ class PackedDiagonal(NamedTuple):
         """Advance all series of `work` and write their states."""
         arguments, count = self._arguments(work, block), work.batch.steps.size
         if workers == 1:
-            self.kernel(*arguments, 0, count, 0, self.packed.shape[0])
+            self.kernel(*arguments, 0, count, 0, self.packed.shape[0], 0, 1)
         else:
             tasks = self._share_out(work.batch.steps, workers)
             threads.for_each(lambda task: self.kernel(*arguments, *task), tasks, workers)
 
     def prepared(self, work: Pass) -> Callable[[], None]:
         """The same for a pass that is made again and again, on the calling thread."""
-        task = (0, work.batch.steps.size, 0, self.packed.shape[0])
+        task = (0, work.batch.steps.size, 0, self.packed.shape[0], 0, 1)
         return partial(self.kernel, *self._arguments(work, 1), *task)
 
     def _arguments(self, work: Pass, block: int) -> tuple[Any, ...]:
@@ -51,18 +51,19 @@ class PackedDiagonal(NamedTuple):
             block,
         )  # fmt: skip
 
-    def _share_out(self, steps: np.ndarray, workers: int) -> list[tuple[int, int, int, int]]:
+    def _share_out(self, steps: np.ndarray, workers: int) -> list[tuple[int, ...]]:
         """Cut the series into several tasks a worker, and the slices too where series are too few.
 
         Slices are cut no finer than that: neighbours belong to one task, which then writes whole
-        stretches of each row. A task is a range of series and a range of slices.
+        stretches of each row. A task is a range of series, a range of slices, and which of how
+        many ranges of slices it is.
         """
         count, slices = steps.size, self.packed.shape[0]
         worth = max(1, int(steps.sum()) * self.units // _LEAST_WORK)
         by_series = min(count, worth, 4 * workers)
         by_slice = min(slices, worth, -(-workers // by_series))
         return [
-            (*_piece(count, by_series, i), *_piece(slices, by_slice, j))
+            (*_piece(count, by_series, i), *_piece(slices, by_slice, j), j, by_slice)
             for i in range(by_series)
             for j in range(by_slice)
         ]
