@@ -7,6 +7,7 @@ SUITES = {
     "readouts": "Speed of the ridge readout",
     "online": "Speed and exactness of learning row by row",
     "estimators": "Speed of whole fits, of pooling and of the closed loop",
+    "latency": "How long a forecast, its intervals and a fit to 3 000 points take",
     "scale_out": "Training on Dask by numbers of workers: time, bytes, memory, merging",
     "chaos": "How long closed-loop forecasts of chaotic systems stay valid",
     "spatial": "The same for systems that extend in space, by local reservoirs",
@@ -17,4 +18,5 @@ SUITES = {
     "probabilities": "How calibrated the classifier is, beside scikit-learn's calibration",
     "series_regression": "A number for every series, beside aeon's Rocket regressors",
     "classifiers": "Accuracy against time, beside MiniRocket, MultiRocket and Hydra",
+    "scaling": "What a step, a unit and a series cost as their numbers grow",
 }

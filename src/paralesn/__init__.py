@@ -31,6 +31,7 @@ _HOMES = {
     "SmootherBank": "estimators.forecaster.estimator",
     "SmootherLayer": "layers.smoothers",
     "State": "layers.state",
+    "Stepper": "reservoirs.stepper",
     "StructuredRC": "reservoirs.structured",
     "Tuned": "workflows.tuning",
     "backtest": "workflows.rolling_origin",

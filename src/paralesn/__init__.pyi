@@ -32,6 +32,7 @@ from paralesn.reservoirs.local_reservoirs import LocalReservoirs as LocalReservo
 from paralesn.reservoirs.nvar import NVAR as NVAR
 from paralesn.reservoirs.paralesn import ParalESN as ParalESN
 from paralesn.reservoirs.plasticity import PlasticESN as PlasticESN
+from paralesn.reservoirs.stepper import Stepper as Stepper
 from paralesn.reservoirs.structured import SCR as SCR
 from paralesn.reservoirs.structured import StructuredRC as StructuredRC
 from paralesn.workflows.backtest_result import Backtest as Backtest

@@ -366,7 +366,10 @@ def test_loops_of_a_field_choose_one_penalty_for_all_patches():
             errors[np.maximum.accumulate(errors >= 1)] = 1.0
             logs.extend(np.log(errors))
         expected.append(np.mean(logs))
-    np.testing.assert_allclose(model.readout_.scores_[:, 0], expected, rtol=1e-5)
+    found, expected = model.readout_.scores_[:, 0], np.array(expected)
+    tried = np.isfinite(found)  # what is far behind is given up
+    np.testing.assert_allclose(found[tried], expected[tried], rtol=1e-5)
+    assert (expected[~tried] > expected.min() + 2).all()
     assert model.readout_.alpha_ == alphas[np.argmin(expected)]
 
 

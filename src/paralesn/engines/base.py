@@ -7,7 +7,7 @@ other engine agrees with it within rounding.
 """
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 import numpy as np
@@ -167,6 +167,8 @@ class Engine(Protocol):
         intercept: np.ndarray,
         difference: bool,
         n_jobs: int | None = None,
+        which: np.ndarray | None = None,
+        after: States | None = None,
     ) -> np.ndarray:
         """Feed a linear readout's predictions back as the next step's input: the closed loop.
 
@@ -177,6 +179,10 @@ class Engine(Protocol):
         weights : (D, columns); intercept : (D,)
         difference : bool
             Whether the readout predicts what is to be added to the fed-back features.
+        which : (B,), optional
+            The readout of each series, of several: `weights` (R, D, columns), `intercept` (R, D).
+        after : States, optional
+            Arrays that the states to continue from are written to.
 
         Returns
         -------
@@ -185,29 +191,6 @@ class Engine(Protocol):
 
     def empty(self, shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
         """Uninitialised array for states."""
-
-
-def feed_back(
-    step: Callable[..., States],
-    program: Any,
-    inputs: np.ndarray,
-    state: States,
-    weights: np.ndarray,
-    intercept: np.ndarray,
-    difference: bool,
-) -> np.ndarray:
-    """Close the loop around the `step` of any engine; see `Engine.loop`."""
-    outputs, columns = weights.shape
-    predicted = np.empty((*inputs.shape[:2], outputs))
-    z = np.empty((inputs.shape[1], columns), inputs.dtype)
-    x = inputs[0].copy()
-    with np.errstate(over="ignore", invalid="ignore"):  # whoever asked looks at the result
-        for t in range(inputs.shape[0]):
-            x[:, outputs:] = inputs[t, :, outputs:]
-            state = step(program, x, state, z)
-            predicted[t] = z @ weights.T + intercept + (x[:, :outputs] if difference else 0.0)
-            x[:, :outputs] = predicted[t]
-    return predicted
 
 
 # -- engines by name -------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paralesn.engines.base import Batch, Engine, States
+from paralesn.engines.feed_back import keep_ends, read_out
 from paralesn.layers.patches import Patches
 from paralesn.runtime.blas import single_threaded_blas
 from paralesn.runtime.buffers import empty
@@ -101,21 +102,27 @@ def loop(
     intercept: np.ndarray,
     difference: bool,
     n_jobs: int | None = None,
+    which: np.ndarray | None = None,
+    after: States | None = None,
 ) -> np.ndarray:
     """Feed back what one readout, `weights` (size, columns), predicts for each patch."""
     patches, batch = program.patches, inputs.shape[1]
     predicted = np.empty(inputs.shape)
-    z = np.empty((patches.count * batch, weights.shape[1]), inputs.dtype)
+    z = np.empty((patches.count * batch, weights.shape[-1]), inputs.dtype)
+    readouts = None if which is None else np.tile(which, patches.count)
     of_patches, x = _spread_states(program, state), inputs[0].copy()
     # One thread: the same bits for any number of them. Whoever asked looks at the result.
     with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
         for t in range(len(inputs)):
             of_patches = program.engine.step(program.program, _spread(program, x), of_patches, z)
-            own = (z @ weights.T + intercept).reshape(patches.count, batch, patches.size)
+            own = read_out(z, weights, intercept, readouts)
+            own = own.reshape(patches.count, batch, patches.size)
             predicted[t] = patches.joined(own.swapaxes(0, 1))
             if difference:
                 predicted[t] += x
             x[...] = predicted[t]
+    if after is not None:
+        keep_ends(after, _joined_states(program, of_patches))
     return predicted
 
 

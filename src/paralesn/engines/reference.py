@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn.engines.base import Batch, Layer, States, feed_back
+from paralesn.engines.base import Batch, Layer, States
+from paralesn.engines.feed_back import feed_back
 from paralesn.layers.delays import DelayLayer
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.layers.operators import Cycle, Dense, Identity, Operator, Sparse
@@ -186,9 +187,12 @@ def loop(
     intercept: np.ndarray,
     difference: bool,
     n_jobs: int | None = None,
+    which: np.ndarray | None = None,
+    after: States | None = None,
 ) -> np.ndarray:
     """Feed a linear readout's predictions back as the next step's input."""
-    return feed_back(step, program, inputs, state, weights, intercept, difference)
+    call = (program, inputs, state, weights, intercept, difference, which, after)
+    return feed_back(step, *call)
 
 
 def empty(shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:

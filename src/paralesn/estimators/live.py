@@ -24,6 +24,8 @@ from paralesn.estimators.state_forecaster.windows import as_series
 from paralesn.layers.state import State
 from paralesn.persistence import register
 from paralesn.readouts.ridge import Ridge
+from paralesn.reservoirs.base import Reservoir
+from paralesn.reservoirs.stepper import Stepper
 
 
 @register
@@ -142,6 +144,8 @@ class Live:
         self._reader: LiveMembers | StateForecaster | ReservoirRegressor
         self.model = model
         self.may_miss = False
+        self._stepper: Stepper | None = None
+        self._reached: State | None = None  # where the stepper stands
         self.state = LiveState(None, np.zeros((0, 0)))
         if isinstance(model, Forecaster):
             if not isinstance(model.fitted_, FittedLoop):
@@ -226,7 +230,7 @@ class Live:
             loop = Loop(reader.reservoir_, self._readout, feedback, reader.scaling_)
             predicted, state = loop.read_row(x, before)
         else:
-            z, state = reader.reservoir_.step(x, before)
+            z, state = self._step(reader.reservoir_, x, before)
             predicted = np.asarray(self._current(learnt).predict(z[None])).reshape(1, -1)
             if targets.size and not np.isnan(targets).any():
                 learnt = self._taught(learnt, z[None].astype(float), targets[None])
@@ -276,6 +280,20 @@ class Live:
             model.fitted_ = replace(model.fitted_, readout=state.learnt, **own)
         return model
 
+    def _step(
+        self, reservoir: Reservoir, x: np.ndarray, before: State | None
+    ) -> tuple[np.ndarray, State]:
+        """One step of the reservoir; another stepper is made where the state was set from outside.
+
+        So it is after a row that was refused: the stepper has read it, the state has not.
+        """
+        if self._stepper is None or self._reached is not before:
+            count = len(x) if x.ndim == 2 else None
+            self._stepper = reservoir.stepper(before, batch=count)
+        z = self._stepper(x)
+        self._reached = self._stepper.state
+        return z, self._reached
+
     def _forecast(
         self, model: StateForecaster, row: np.ndarray, start: State | None, lines: int
     ) -> np.ndarray:
@@ -284,7 +302,7 @@ class Live:
         inputs = newest
         if windows.changes:
             inputs = newest - before if before.size else np.zeros_like(newest)
-        z, state = model.reservoir_.step(inputs, start)
+        z, state = self._step(model.reservoir_, inputs, start)
         learnt = self.state.learnt
         assert learnt is None or isinstance(learnt, LearntSteps)
         if learnt is not None and self.learns:

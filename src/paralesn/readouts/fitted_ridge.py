@@ -139,7 +139,8 @@ class FittedRidge:
         self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None, alphas: np.ndarray
     ) -> Self:
         """Add rows: a few to the solution there is, many so that it must be found anew."""
-        before, after = self.statistics, self.statistics.with_rows(X, y, weight)
+        before = self.statistics
+        after = before.with_rows(X, y, weight, float(alphas.min()))
         added = self.added + X.shape[0]
         is_due = self._chooses(alphas) and 3 * added >= after.effective_samples
         if not (before.n_samples and before.is_few(X.shape[0])) or is_due:

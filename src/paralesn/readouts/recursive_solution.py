@@ -24,7 +24,7 @@ from scipy.linalg.lapack import dtrcon
 
 from paralesn.persistence import register
 from paralesn.readouts import triangular
-from paralesn.readouts.ridge_path import Moments, moments
+from paralesn.readouts.ridge_problem import Moments, moments
 from paralesn.readouts.ridge_statistics import RidgeStatistics
 from paralesn.runtime.blas import single_threaded_blas
 

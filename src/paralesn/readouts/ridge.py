@@ -16,7 +16,8 @@ from paralesn.readouts import inputs, triangular
 from paralesn.readouts.fitted_ridge import AlphaChoice, FittedRidge
 from paralesn.readouts.recursive_solution import Linear
 from paralesn.readouts.ridge_left_out import left_out_residuals
-from paralesn.readouts.ridge_path import RidgePath, moments, ridge_path
+from paralesn.readouts.ridge_path import RidgePath, ridge_path
+from paralesn.readouts.ridge_problem import moments
 from paralesn.readouts.ridge_statistics import RidgeStatistics
 from paralesn.readouts.validation import ValidationErrors, validation_errors
 from paralesn.runtime.blas import single_threaded_blas

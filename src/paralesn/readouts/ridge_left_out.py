@@ -9,7 +9,8 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from paralesn.readouts import leave_one_out
-from paralesn.readouts.ridge_path import Problem, decompose, gram_is_enough, standardised
+from paralesn.readouts.ridge_path import decompose, gram_is_enough
+from paralesn.readouts.ridge_problem import Problem, standardised
 from paralesn.readouts.ridge_statistics import RidgeStatistics
 
 

@@ -3,20 +3,20 @@
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh, svd
 from scipy.linalg.blas import dsyrk
 
 from paralesn.persistence import register
+from paralesn.readouts import ridge_blocks
+from paralesn.readouts.ridge_problem import Problem, Solved, standardised
 from paralesn.readouts.ridge_statistics import RidgeStatistics
-from paralesn.readouts.triangular import NOTHING, product
+from paralesn.readouts.triangular import product
 from paralesn.runtime.blas import single_threaded_blas
 
 _EPS = np.finfo(float).eps
 _SMALL = 256  # a matrix that threads would only wait for each other over
-_ENOUGH = 1e-7  # relative accuracy of coefficients that the Gram matrix must warrant to be used
 
 
 @register
@@ -75,89 +75,56 @@ def ridge_path(seen: RidgeStatistics, alphas: Sequence[float], gamma: float = 1.
     return RidgePath(penalties, coefs, intercepts, gcv, mean, scale)
 
 
-class Problem(NamedTuple):
-    """Least squares of standardised states, from the factor of the rows [1, z, y]."""
-
-    weight: float  # number of rows, or sum of their weights
-    standard: np.ndarray  # (r, features), the factor of the standardised states
-    cross: np.ndarray  # (r, targets), what the states can explain of the targets
-    rest: np.ndarray  # (targets,), the squares of what they cannot
-    mean: np.ndarray
-    scale: np.ndarray  # 0 for a state without variance
-    inverse: np.ndarray  # of the scale, 0 there as well
-    y_mean: np.ndarray
-
-
-class Moments(NamedTuple):
-    """Means and standard deviations of states, from the factor of the rows [1, z, y]."""
-
-    weight: float  # number of rows, or sum of their weights
-    mean: np.ndarray
-    scale: np.ndarray  # 0 for a state without variance
-    inverse: np.ndarray  # of the scale, 0 there as well
-    varies: np.ndarray  # bool
-    y_mean: np.ndarray
-
-
-def moments(factor: np.ndarray, constant: np.ndarray) -> Moments:
-    """Moments of the rows of a factor; `constant` (features,) are states that never changed."""
-    p = constant.size
-    weight = factor[0, 0] ** 2
-    mean = factor[0, 1 : p + 1] / factor[0, 0]
-    y_mean = factor[0, p + 1 :] / factor[0, 0]
-    centred = factor[1 : p + 1, 1 : p + 1]
-    norm = np.sqrt(np.einsum("ij,ij->j", centred, centred))
-    # Besides states that never changed: what rounding makes of a mean is no variance either.
-    varies = ~constant & (norm > 8 * _EPS * np.sqrt(weight * p) * np.abs(mean))
-    varies &= norm > NOTHING
-    scale = np.where(varies, norm / np.sqrt(weight), 0.0)
-    inverse = np.divide(1.0, scale, out=np.zeros(p), where=varies)
-    return Moments(weight, mean, scale, inverse, varies, y_mean)
-
-
-def standardised(factor: np.ndarray, constant: np.ndarray) -> Problem:
-    """The problem of one factor; `constant` (features,) are states that never changed."""
-    now, p = moments(factor, constant), constant.size
-    centred, cross = factor[1 : p + 1, 1 : p + 1], factor[1 : p + 1, p + 1 :]
-    rest = (factor[p + 1 :, p + 1 :] ** 2).sum(axis=0)
-    parts = (centred * now.inverse, cross, rest, now.mean, now.scale, now.inverse, now.y_mean)
-    return Problem(now.weight, *parts)
-
-
 def _group_path(
     factor: np.ndarray, seen: RidgeStatistics, alphas: np.ndarray, gamma: float
 ) -> RidgePath:
     """Solutions for the targets of one factor."""
     problem = standardised(factor, seen.constant)
     weight, cross, rest = problem.weight, problem.cross, problem.rest
-    u, s, rotate = decompose(problem.standard, alphas, weight)
-    d = u.T @ cross
-    is_squared = len(problem.standard) > 1 and gram_is_enough(
-        problem.standard, alphas.min(), weight
-    )
-    live = s > _EPS * max(seen.n_samples, seen.n_features) * s.max(initial=0.0)
+    solve = ridge_blocks.solver(problem, float(alphas.min()), seen.rounding)
+    if solve is None:
+        solve = _by_singular_values(problem, alphas, max(seen.n_samples, seen.n_features))
     variance = ((cross**2).sum(axis=0) + rest) / weight
     variance = np.where(variance > 0, variance, 1.0)
     count = max(weight, seen.effective_samples)  # weights that sum to less are relative
     coefs, intercepts, gcv = [], [], []
-    for alpha in alphas:
-        used = live if alpha == 0 else s > 0
-        safe = np.where(used, s, 1.0)
-        shrink = np.where(used, safe**2 / (safe**2 + alpha), 0.0)
-        coef = rotate((shrink / safe)[:, None] * d)
-        if is_squared:
-            coef = _corrected(problem.standard, cross, u, s, float(alpha))
-        coef = problem.inverse[:, None] * coef
-        residual = (((1.0 - shrink)[:, None] * d) ** 2).sum(axis=0) + rest
-        freedom = count - 1.0 - gamma * shrink.sum()
+    for alpha in alphas.tolist():
+        solved = solve(alpha)
+        coef = problem.inverse[:, None] * solved.coef
+        freedom = count - 1.0 - gamma * solved.freedom
         error = np.inf * variance
         if freedom > 1e-9 * count:
-            error = count**2 * (residual / weight) / freedom**2
+            error = count**2 * ((solved.residual + rest) / weight) / freedom**2
         coefs.append(coef)
         intercepts.append(problem.y_mean - problem.mean @ coef)
         gcv.append(error / variance)
     stacked = np.array(coefs), np.array(intercepts), np.array(gcv)
     return RidgePath(alphas, *stacked, problem.mean, problem.scale)
+
+
+def _by_singular_values(
+    problem: Problem, alphas: np.ndarray, size: int
+) -> Callable[[float], Solved]:
+    """What solves for an alpha, of those given, from singular vectors."""
+    cross = problem.cross
+    u, s, rotate = decompose(problem.standard, alphas, problem.weight)
+    d = u.T @ cross
+    is_squared = len(problem.standard) > 1 and gram_is_enough(
+        problem.standard, alphas.min(), problem.weight
+    )
+    live = s > _EPS * size * s.max(initial=0.0)
+
+    def solve(alpha: float) -> Solved:
+        used = live if alpha == 0 else s > 0
+        safe = np.where(used, s, 1.0)
+        shrink = np.where(used, safe**2 / (safe**2 + alpha), 0.0)
+        coef = rotate((shrink / safe)[:, None] * d)
+        if is_squared:
+            coef = _corrected(problem.standard, cross, u, s, alpha)
+        residual = (((1.0 - shrink)[:, None] * d) ** 2).sum(axis=0)
+        return Solved(coef, residual, float(shrink.sum()))
+
+    return solve
 
 
 def _corrected(
@@ -194,4 +161,4 @@ def decompose(
 
 def gram_is_enough(rows: np.ndarray, alpha: float, weight: float) -> bool:
     """Whether a penalty drowns the rounding error of the Gram matrix of standardised rows."""
-    return bool(_ENOUGH * alpha >= _EPS * weight * rows.shape[1])
+    return bool(ridge_blocks.ENOUGH * alpha >= _EPS * weight * rows.shape[1])

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from paralesn.persistence import register
 from paralesn.readouts import triangular
+from paralesn.readouts.gram_factor import MANY, gram_factor
+from paralesn.readouts.ridge_rows import Rows
 
 _ROWS = 8192  # rows added to a factor at a time
 _TARGETS = 64  # targets that share a factor, at least
@@ -35,6 +37,8 @@ class RidgeStatistics:
         Which states never differed from the first row.
     omits_nan : bool
         A row whose target is NaN is left out for that target, which has a factor of its own.
+    rounding : float
+        What the factors lost where they were made from Gram matrices, in the units of penalties.
     """
 
     n_samples: int
@@ -44,6 +48,7 @@ class RidgeStatistics:
     first_row: np.ndarray
     constant: np.ndarray
     omits_nan: bool
+    rounding: float = 0.0
 
     @classmethod
     def empty(cls, first_row: np.ndarray, n_targets: int, omits_nan: bool) -> Self:
@@ -67,14 +72,22 @@ class RidgeStatistics:
         """Number of targets."""
         return sum(map(len, self.groups))
 
-    def with_rows(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> Self:
-        """Add rows X (n, features) with targets y (n, targets) and weights (n,)."""
+    def with_rows(
+        self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None, penalty: float = 0.0
+    ) -> Self:
+        """Add rows X (n, features) with targets y (n, targets) and weights (n,).
+
+        `penalty` is the smallest that will be asked for: it may allow a shorter way.
+        """
         root = None if weight is None else np.sqrt(weight)
-        factors = self.factors
-        for start in range(0, X.shape[0], _ROWS):
-            cut = slice(start, start + _ROWS)
+        factors, rounding = self.factors, self.rounding
+        rows = max(_ROWS, 2 * self.n_features)
+        for start in range(0, X.shape[0], rows):
+            cut = slice(start, start + rows)
             part = None if root is None else root[cut]
-            factors = tuple(self._grown(factors, X[cut], y[cut], part))
+            grown = list(self._grown(factors, X[cut], y[cut], part, penalty, rounding))
+            factors = tuple(factor for factor, _ in grown)
+            rounding = max(lost for _, lost in grown)
         effective = float(X.shape[0] if root is None else np.count_nonzero(root))
         return replace(
             self,
@@ -82,6 +95,7 @@ class RidgeStatistics:
             effective_samples=self.effective_samples + effective,
             factors=factors,
             constant=triangular.still_constant(X, self.first_row, self.constant),
+            rounding=rounding,
         )
 
     def is_few(self, rows: int) -> bool:
@@ -92,12 +106,9 @@ class RidgeStatistics:
         self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None
     ) -> list[np.ndarray | None]:
         """The rows [1, z, y] that the factors grow by; None for a group that none is known of."""
-        root, out = None if weight is None else np.sqrt(weight), []
-        for targets in self.groups:
-            known = self._known(y, targets)
-            is_none = self.omits_nan and not known.any()
-            out.append(None if is_none else _rows(X, y, root, known, targets))
-        return out
+        root = None if weight is None else np.sqrt(weight)
+        groups = (self._of_group(X, y, root, targets) for targets in self.groups)
+        return [rows.with_ones(slice(None)) if len(rows.X) else None for rows in groups]
 
     def merged(self, other: Self) -> Self:
         """Add all rows of `other`."""
@@ -113,14 +124,15 @@ class RidgeStatistics:
             effective_samples=self.effective_samples + other.effective_samples,
             factors=factors,
             constant=self.constant & same,
+            rounding=self.rounding + other.rounding,
         )
 
     def forgotten(self, factor: float) -> Self:
         """Multiply the weight of every row by `factor`."""
         root = float(factor) ** 0.5
         factors = tuple(None if known is None else known * root for known in self.factors)
-        effective = self.effective_samples * float(factor)
-        return replace(self, factors=factors, effective_samples=effective)
+        effective, lost = self.effective_samples * float(factor), self.rounding * float(factor)
+        return replace(self, factors=factors, effective_samples=effective, rounding=lost)
 
     def fits(self) -> bool:
         """Whether the arrays fit together."""
@@ -130,6 +142,7 @@ class RidgeStatistics:
             self.first_row.shape == self.constant.shape == (p,)
             and targets == list(range(len(targets)))
             and len(self.factors) == len(self.groups)
+            and self.rounding >= 0
             and all(
                 factor is None
                 or (factor.ndim == 2 and 1 <= len(factor) <= factor.shape[1] == 1 + p + len(group))
@@ -137,48 +150,44 @@ class RidgeStatistics:
             )
         )
 
-    def _known(self, y: np.ndarray, targets: tuple[int, ...]) -> Any:
-        """Which rows the factor of some targets learns from."""
-        return ~np.isnan(y[:, targets[0]]) if self.omits_nan else slice(None)
-
     def _grown(
         self,
         factors: tuple[np.ndarray | None, ...],
         X: np.ndarray,
         y: np.ndarray,
         root_weight: np.ndarray | None,
-    ) -> Iterator[np.ndarray | None]:
-        """The factors with a block of rows added to each."""
+        penalty: float,
+        lost: float,
+    ) -> Iterator[tuple[np.ndarray | None, float]]:
+        """The factors with a block of rows added to each, and what each has lost."""
+        wide, few = self.n_features + 1, self.is_few(X.shape[0])
         for factor, targets in zip(factors, self.groups, strict=True):
-            known = self._known(y, targets)
-            if self.omits_nan and not known.any():
-                yield factor
+            rows = self._of_group(X, y, root_weight, targets)
+            if not len(rows.X):
+                yield factor, lost
                 continue
+            count = len(rows.X) + (0 if factor is None else len(factor))
+            if self.n_features >= MANY and not few and count > wide:
+                accepted = gram_factor(factor, rows, penalty, lost)
+                if accepted is not None:
+                    yield accepted
+                    continue
+            yield triangular.absorb(factor, rows.with_ones, len(rows.X), wide, few), lost
 
-            def block(known: Any = known, targets: tuple[int, ...] = targets) -> np.ndarray:
-                return _rows(X, y, root_weight, known, targets)
-
-            few = self.is_few(X.shape[0])
-            yield triangular.absorb(factor, block, self.n_features + 1, few)
-
-
-def _rows(
-    X: np.ndarray,
-    y: np.ndarray,
-    root_weight: np.ndarray | None,
-    known: Any,
-    targets: tuple[int, ...],
-) -> np.ndarray:
-    """The rows [1, z, y] of some targets, times the roots of their weights."""
-    states = X[known]
-    p = states.shape[1]
-    rows = np.empty((states.shape[0], 1 + p + len(targets)))
-    rows[:, 0] = 1.0
-    rows[:, 1 : p + 1] = states
-    rows[:, p + 1 :] = y[known][:, list(targets)]
-    if root_weight is not None:
-        rows *= root_weight[known, None]
-    return rows
+    def _of_group(
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        root_weight: np.ndarray | None,
+        targets: tuple[int, ...],
+    ) -> Rows:
+        """The rows that the factor of some targets learns from."""
+        if len(targets) < y.shape[1]:
+            y = y[:, list(targets)]
+        if not self.omits_nan:
+            return Rows(X, y, root_weight)
+        known = ~np.isnan(y[:, 0])
+        return Rows(X[known], y[known], None if root_weight is None else root_weight[known])
 
 
 def _known(first: np.ndarray | None, second: np.ndarray | None) -> np.ndarray | None:

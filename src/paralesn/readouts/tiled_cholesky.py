@@ -18,8 +18,9 @@ _TILE = 384  # rows and columns
 _COLUMNS = 2048  # converted to double precision at a time
 
 
-def _tiles(n: int) -> list[slice]:
-    return [slice(a, min(a + _TILE, n)) for a in range(0, n, _TILE)]
+def tiles(n: int, size: int = _TILE) -> list[slice]:
+    """Equal parts of n rows or columns, but for the last."""
+    return [slice(a, min(a + size, n)) for a in range(0, n, size)]
 
 
 def row_gram(Z: np.ndarray, dtype: Any = float) -> np.ndarray:
@@ -40,20 +41,23 @@ def row_gram(Z: np.ndarray, dtype: Any = float) -> np.ndarray:
     return total
 
 
-def add_column_gram(total: np.ndarray, rows: np.ndarray) -> None:
-    """Add rows' rows to the lower triangle of `total` (p, p), for rows (n, p), in place."""
+def add_column_gram(total: np.ndarray, rows: np.ndarray, size: int = _TILE) -> None:
+    """Add rows' rows to the lower triangle of `total` (p, p), for rows (n, p), in place.
+
+    In tiles of a `size`: smaller ones keep more threads busy where columns are few.
+    """
     n, p = rows.shape
 
     def add(pair: tuple[slice, slice]) -> None:
         i, j = pair
         multiply(total[pair], rows[:, i].T, rows[:, j], 1.0, 1.0)
 
-    _on_tiles(add, p, n)
+    _on_tiles(add, p, n, size)
 
 
-def _on_tiles(function: object, n: int, depth: int) -> None:
-    tiles = _tiles(n)
-    pairs = [(i, j) for k, i in enumerate(tiles) for j in tiles[: k + 1]]
+def _on_tiles(function: object, n: int, depth: int, size: int = _TILE) -> None:
+    edges = tiles(n, size)
+    pairs = [(i, j) for k, i in enumerate(edges) for j in edges[: k + 1]]
     with single_threaded_blas():
         share_out(function, pairs, n * n * depth // 2)  # type: ignore[arg-type]
 
@@ -64,10 +68,10 @@ def factor(matrix: np.ndarray) -> np.ndarray:
     Raises LinAlgError where the matrix is not positive definite.
     """
     n = len(matrix)
-    tiles = _tiles(n)
+    edges = tiles(n)
     with single_threaded_blas():
-        for k, here in enumerate(tiles):
-            below = tiles[k + 1 :]
+        for k, here in enumerate(edges):
+            below = edges[k + 1 :]
             corner = cholesky(matrix[here, here], lower=True, check_finite=False)
             matrix[here, here] = corner
             matrix[here, here.stop :] = 0.0
@@ -106,7 +110,7 @@ def inverse_diagonal(lower: np.ndarray) -> np.ndarray:
         diagonal[here] = np.einsum("ij,ij->j", columns, columns, dtype=float)
 
     with single_threaded_blas():
-        share_out(measure, _tiles(n), n * n * n // 3)
+        share_out(measure, tiles(n), n * n * n // 3)
     return diagonal
 
 
@@ -128,4 +132,5 @@ def squares(lower: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 __all__ = [
     "LinAlgError", "add_column_gram", "factor", "inverse_diagonal", "row_gram", "solve", "squares",
+    "tiles",
 ]  # fmt: skip

@@ -18,6 +18,7 @@ into pieces, as many for every number of cores, which threads of ours share.
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -32,37 +33,51 @@ _EPS = np.finfo(float).eps
 _BAND = 32  # columns that LAPACK reflects at a time where two triangles are merged
 _ALONE = 1 << 16  # multiplications of a product that BLAS keeps to one thread
 _PIECE = 2048  # rows of a product that a thread takes at a time
-_WORST = 1e6  # condition of G up to which its Cholesky factor loses nothing that matters
+_WORST = 1e3  # ratio of squared diagonals up to which a Cholesky factor loses nothing that matters
+_KEPT = 32  # roundings for each column that the length of a column may be off by
 NOTHING = 1e-140  # a norm that counts as none
 _LIFTED = 1e-150  # stands for the diagonal of a column of zeros: its square does not overflow
 
 
 def absorb(
-    factor: np.ndarray | None, rows: Callable[[], np.ndarray], wide: int, is_few: bool = False
+    factor: np.ndarray | None,
+    rows: Callable[[Any], np.ndarray],
+    count: int,
+    wide: int,
+    is_few: bool = False,
 ) -> np.ndarray:
     """Factor (r, q) of the rows of `factor` and of a block (n, q) together.
 
     A factor has as many rows as were seen, at most q. Up to `wide` of them are kept as they are
-    but for one reflection, which empties the first column below its top. `rows` makes the block,
-    which is worked on in place and, where that fails, made again. With `is_few`,
-    rotations add its rows to a triangle one by one.
+    but for one reflection, which empties the first column below its top. `rows` makes some of the
+    `count` rows of the block, a slice or an array of their numbers, which are worked on in place.
+    With `is_few`, rotations add rows to a triangle one by one.
     """
-    block = rows()
-    if block.shape[0] + (0 if factor is None else factor.shape[0]) <= wide:
-        return stack(factor, block, wide)
-    count, columns = block.shape
-    if is_few and factor is not None and factor.shape[0] > wide:
-        return _rotated(factor, block)
-    sample = slice(None, None, max(1, count // (2 * columns)))
+    every, before = slice(None), 0 if factor is None else factor.shape[0]
+    if count + before <= wide:
+        return stack(factor, rows(every), wide)
+    if is_few and factor is not None and before > wide:
+        return _rotated(factor, rows(every))
+    columns = rows(slice(0, 1)).shape[1]
     if count < 2 * columns:
-        return _lapack(factor, block)
-    if factor is not None and factor.shape[0] == columns:
-        grown = _precondition(_guarded(factor), factor, block)
+        return _lapack(factor, rows(every))
+    if factor is not None and before == columns:
+        grown = _precondition(_guarded(factor), factor, rows, count)
         if grown is not None:
-            return grown
-        block = rows()  # it holds directions the factor does not know: ask a sample as well
-    grown = _precondition(_guarded(_lapack(factor, block[sample])), factor, block)
-    return grown if grown is not None else _lapack(factor, rows())
+            return grown  # else it holds directions the factor does not know: ask a sample as well
+    base = _guarded(_lapack(factor, rows(_sample(count, columns))))
+    grown = _precondition(base, factor, rows, count)
+    return grown if grown is not None else _lapack(factor, rows(every))
+
+
+def _sample(count: int, columns: int) -> np.ndarray:
+    """Numbers of rows that know all directions: two for each column, a quarter of them the first.
+
+    What fades away after the beginning of a series is seen there and nowhere else.
+    """
+    first = columns // 2
+    rest = range(first, count, max(1, count // (2 * columns - first)))
+    return np.concatenate([np.arange(first), np.array(rest)])
 
 
 def beyond_mean(factor: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -153,15 +168,17 @@ def _guarded(upper: np.ndarray) -> np.ndarray:
 
 
 def _precondition(
-    base: np.ndarray, factor: np.ndarray | None, block: np.ndarray
+    base: np.ndarray,
+    factor: np.ndarray | None,
+    rows: Callable[[Any], np.ndarray],
+    count: int,
 ) -> np.ndarray | None:
-    """The new factor by way of `base`, or None if that base was of no use. Destroys `block`."""
-    squares = _squares(block) + (0.0 if factor is None else _squares(factor))
-    pieces = _pieces(block) + ([] if factor is None else [np.array(factor, order="C")])
+    """The new factor by way of `base`, or None if that base was of no use."""
+    block = _Pieces(rows, count, factor)
     step = base
     with single_threaded_blas():
         for _ in range(3):
-            gram = _solved_gram(pieces, step)
+            gram = block.solved_gram(step)
             # Unit diagonals make the Cholesky factor tell the condition, whatever the columns'
             # scales.
             norms = np.diagonal(gram)
@@ -172,7 +189,7 @@ def _precondition(
             gram /= norms
             np.fill_diagonal(gram, 1.0 + len(base) * _EPS)
             try:
-                step = cholesky(gram, lower=False, check_finite=False)
+                step = cholesky(gram, lower=False, overwrite_a=True, check_finite=False)
             except LinAlgError:
                 return None
             diagonal = np.diagonal(step).copy()
@@ -182,35 +199,58 @@ def _precondition(
                 # A base that did not know some direction may have drowned others in it: every
                 # column must have kept its length.
                 base = np.ascontiguousarray(np.triu(base))
-                kept = np.abs(_squares(base) - squares) <= 1e-10 * squares + NOTHING
+                off = np.abs(_squares(base) - block.squares)
+                kept = off <= _KEPT * len(base) * _EPS * block.squares + NOTHING
                 return base if kept.all() else None
             step = np.asfortranarray(step)
     return None
 
 
-def _pieces(block: np.ndarray) -> list[np.ndarray]:
-    """Views of equal parts of the rows, as many for every number of threads.
+class _Pieces:
+    """A block of rows, and those of a factor, in pieces that threads work on.
 
-    Fewer where columns are many: each piece has a Gram matrix of its own.
+    As many for every number of threads; fewer where columns are many, as each has a Gram matrix of
+    its own. They are made when they are first needed, by whoever works on them.
     """
-    columns = block.shape[1]
-    return np.array_split(block, 8 if columns <= 512 else 4 if columns <= 1024 else 2)
 
+    def __init__(
+        self, rows: Callable[[Any], np.ndarray], count: int, factor: np.ndarray | None
+    ) -> None:
+        self._rows, self._factor, self.count = rows, factor, count
+        self._cuts: list[slice] = []
+        self._pieces: list[Any] = []
+        self.squares = np.zeros(0)  # lengths of the columns, squared, once pieces were made
 
-def _solved_gram(pieces: list[np.ndarray], step: np.ndarray) -> np.ndarray:
-    """Solve for all pieces in place, and add up their Gram matrices, in order."""
-    grams: list[Any] = [None] * len(pieces)
+    def solved_gram(self, step: np.ndarray) -> np.ndarray:
+        """Solve for all pieces in place, and add up their Gram matrices, in order."""
+        columns, is_first = step.shape[1], not self._pieces
+        if is_first:
+            number = 8 if columns <= 512 else 4 if columns <= 1024 else 2
+            edges = np.linspace(0, self.count, number + 1).astype(int).tolist()
+            self._cuts = [slice(a, b) for a, b in pairwise(edges) if a < b]
+            self._pieces = [None] * (len(self._cuts) + (self._factor is not None))
+        grams: list[Any] = [None] * len(self._pieces)
+        squares: list[Any] = [None] * len(self._pieces)
 
-    def solve(number: int) -> None:
-        released_blas.solve_right(pieces[number], step)
-        grams[number] = released_blas.upper_gram(pieces[number])
+        def solve(number: int) -> None:
+            if is_first:
+                self._pieces[number] = self._made(number)
+                squares[number] = _squares(self._pieces[number])
+            released_blas.solve_right(self._pieces[number], step)
+            grams[number] = released_blas.upper_gram(self._pieces[number])
 
-    rows, columns = sum(map(len, pieces)), step.shape[1]
-    share_out(solve, range(len(pieces)), rows * columns**2)
-    total: np.ndarray = grams[0]
-    for gram in grams[1:]:
-        total += gram
-    return total
+        share_out(solve, range(len(self._pieces)), self.count * columns**2)
+        if is_first:
+            self.squares = np.sum(squares, axis=0)
+        total: np.ndarray = grams[0]
+        for gram in grams[1:]:
+            total += gram
+        return total
+
+    def _made(self, number: int) -> np.ndarray:
+        if number < len(self._cuts):
+            return self._rows(self._cuts[number])
+        return np.array(self._factor, order="C")
 
 
 def _squares(rows: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
 """The reservoir contract: draw once from a seed, then run from any state, in any portions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -8,10 +8,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from paralesn import checks, series
 from paralesn.engines.base import Batch, Engine, States, check_pools, load_engine, takes_tensors
+from paralesn.engines.stepping import prepare_steps
 from paralesn.engines.torch import tensors
 from paralesn.layers.state import State, starts
 from paralesn.reservoirs.drawable import Drawable
 from paralesn.reservoirs.state_stream import StateStream
+from paralesn.reservoirs.stepper import Stepper, series_of
 from paralesn.series import Series
 from paralesn.typing import ArrayLike, ListOfSeries, Tensor
 
@@ -243,6 +245,60 @@ class Reservoir(Drawable):
         after = plan.engine.step(plan.program, rows, before, z)
         return z if kind is series.BATCH else z[0], self._state(after, kind)
 
+    def stepper(
+        self, state: Start = None, *, batch: int | None = None, n_features: int | None = None,
+        copy: bool = True,
+    ) -> Stepper:  # fmt: skip
+        """A function that takes one time step a call: `step` with everything prepared.
+
+        Parameters
+        ----------
+        state : as in `run`
+            Where to start; of several series where its arrays are (batch, units).
+        batch : int, optional
+            Number of series that advance together. Default: as many as `state` is of, or a single
+            one.
+        n_features : int, optional
+            Features of the input, where the reservoir was not drawn yet. Default: 1.
+        copy : bool
+            Return states that stay as they are. Without it, every call returns the same array,
+            which the next call overwrites.
+
+        Returns
+        -------
+        Stepper
+            Called with the inputs of a step it returns states, those of `run` bit for bit; its
+            attribute `state` is the state to continue from. It takes parameters as they are now.
+
+        Examples
+        --------
+        >>> import numpy as np, paralesn as pe
+        >>> x = np.sin(np.arange(100) / 5)
+        >>> res = pe.ParalESN(units=16)
+        >>> step = res.stepper()
+        >>> states = np.array([step(value) for value in x])
+        >>> bool((states == res.run(x)[0]).all())
+        True
+        >>> step.state.layers[0].shape
+        (16,)
+        """
+        wanted = 1 if n_features is None else checks.integer("n_features", n_features, 1)
+        self._ensure_drawn(wanted)
+        if n_features not in (None, self.n_features_in_):
+            raise checks.fail("n_features", n_features, f"{self.n_features_in_}, as it was drawn")
+        plan, count = self.plan(), series_of(state, batch)
+        kind = series.SINGLE if count is None else series.BATCH
+        before = self._start(plan, state, count or 1, kind)
+        own = tuple([h.copy() for h in before])  # the stepper works in them
+        shape = (self.n_features_in_, plan.outputs, plan.real)
+        steps = prepare_steps(plan.engine, plan.program, *shape, own)
+        check = self._step_check()
+        return Stepper(steps, self.fingerprint_, kind, checks.flag("copy", copy), check)
+
+    def _step_check(self) -> Callable[[Any], None] | None:
+        """What looks at the inputs of a step before they are read as numbers, if anything does."""
+        return None
+
     @overload
     def transform(self, X: Tensor) -> Tensor: ...
     @overload
@@ -285,6 +341,44 @@ class Reservoir(Drawable):
         before = self._start(plan, state, inputs.shape[1], series.BATCH)
         call = (plan.program, inputs.astype(plan.real), before, weights, intercept, difference)
         return np.asarray(plan.engine.loop(*call, n_jobs=self.n_jobs))
+
+    def close_loops(
+        self,
+        inputs: np.ndarray,
+        state: State,
+        weights: np.ndarray,
+        intercept: np.ndarray,
+        which: np.ndarray,
+        difference: bool,
+    ) -> tuple[np.ndarray, State]:
+        """`close_loop` with several readouts at once; the states to continue from, too.
+
+        `weights` are (R, D, units), `intercept` (R, D), and `which` (batch,) of them a series has.
+        """
+        plan = self.plan()
+        before = self._start(plan, state, inputs.shape[1], series.BATCH)
+        call = (plan.program, inputs.astype(plan.real), before, weights, intercept, difference)
+        after = tuple([np.empty_like(h) for h in before])
+        predicted = plan.engine.loop(*call, n_jobs=self.n_jobs, which=which, after=after)
+        return np.asarray(predicted), State(after, self.fingerprint_)
+
+    def states_after(self, X: Any, stops: Sequence[int], state: Start = None) -> list[State]:
+        """The states after some numbers of steps, which increase; no others are stored.
+
+        X is as in `run`, of equally many steps for every series.
+        """
+        data, plan = self.read(X), self.plan()
+        starts, targets, _ = Batch.one_row_each(data.lengths)
+        before = self._start(plan, state, starts.size, data.kind)
+        out = plan.engine.empty((starts.size, plan.outputs), plan.real)
+        ends, first = [], 0
+        for stop in stops:
+            batch = Batch(starts + first, targets, np.full(starts.size, stop - first))
+            call = (plan.program, data.rows, batch, before, out)
+            before = plan.engine.run(*call, last_only=True, n_jobs=self.n_jobs)
+            ends.append(self._state(before, data.kind))
+            first = stop
+        return ends
 
     # -- how it is run ---------------------------------------------------------------------------
 

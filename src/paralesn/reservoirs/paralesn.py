@@ -1,6 +1,7 @@
 """ParalESN: a reservoir with a diagonal linear recurrence, complex or real, shallow or deep."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import pi
 from typing import Any, Self
 
@@ -225,6 +226,11 @@ class ParalESN(Stacked):
         if (size := self.n_tokens) is not None:
             tokens.check_step(x, size)
         return super().step(x, state)
+
+    def _step_check(self) -> Callable[[Any], None] | None:
+        """Tokens are looked at."""
+        size = self.n_tokens
+        return None if size is None else partial(tokens.check_step, size=size)
 
     def check_precision(self, dtype: np.dtype) -> None:
         """Eigenvalues must lie inside the unit circle as `dtype` rounds them, too."""

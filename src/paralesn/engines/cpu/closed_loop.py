@@ -8,6 +8,7 @@ import numpy as np
 from paralesn.engines.base import States
 from paralesn.engines.cpu.diagonal_layer import PackedDiagonal
 from paralesn.engines.cpu.program import Program
+from paralesn.engines.feed_back import keep_ends
 from paralesn.runtime import threads
 from paralesn.runtime.compiler import called, kernel
 
@@ -74,15 +75,19 @@ def run(
     weights: np.ndarray,
     intercept: np.ndarray,
     difference: bool,
+    which: np.ndarray | None,
+    after: States | None,
     workers: int,
 ) -> np.ndarray:
     """Predictions (steps, B, D); see `paralesn.engines.base.Engine.loop`."""
     layers: tuple[Any, ...] = program.layers
-    columns = weights.shape[1]
+    outputs, columns = weights.shape[-2:]
+    weights, intercept = weights.reshape(-1, outputs, columns), intercept.reshape(-1, outputs)
     later = layers[-1].kernel
     loop = loop_kernel(layers[0].kernel, later if len(layers) > 1 else None)
     steps, count, _ = inputs.shape
-    predicted = np.empty((steps, count, weights.shape[0]))
+    predicted = np.empty((steps, count, outputs))
+    readout_of = np.zeros(count, np.int64) if which is None else which
     pieces = max(1, min(workers, count // _LEAST_SERIES))
     packed = _Layers(
         tuple([layer.packed for layer in layers]),
@@ -96,18 +101,21 @@ def run(
         series = slice(count * piece // pieces, count * (piece + 1) // pieces)
         fed = inputs[:, series].copy()  # the loop fills in what it predicts
         here = fed.shape[1]
-        before, spare = (tuple([h[series].copy() for h in state]) for _ in range(2))
+        before = tuple([h[series].copy() for h in state])
+        spare = tuple([np.empty_like(h) for h in before])
         room = _Room(
             before, spare, np.empty((here, columns), program.dtype),
             np.empty((2, here, program.widest), program.dtype),
         )  # fmt: skip
         constants = _Constants(np.arange(here), np.ones(here, np.int64), 0, 1, True)
-        result = np.empty((steps, here, weights.shape[0]))
+        result = np.empty((steps, here, outputs))
         loop(
             fed, packed, room, constants, program.concat, program.mixing, weights, intercept,
-            difference, result,
+            readout_of[series], difference, result,
         )  # fmt: skip
         predicted[:, series] = result
+        if after is not None:
+            keep_ends(tuple([h[series] for h in after]), spare if steps % 2 else before)
 
     threads.for_each(work, range(pieces), workers)
     return predicted
@@ -137,7 +145,8 @@ def loop_kernel(first_layer: Any, later_layers: Any) -> Any:
         inputs (steps, B, F)     the first D features of every step but the first are filled in
         layers, room, constants  `_Layers`, `_Room` and `_Constants`
         concat, mixing           as in a program
-        weights (D, columns), intercept (D,), difference   the readout
+        weights (R, D, columns), intercept (R, D), difference   the readouts
+        readout_of (B,)          which of them a series has
         predicted (steps, B, D)  the result
     """
 
@@ -146,26 +155,30 @@ def loop_kernel(first_layer: Any, later_layers: Any) -> Any:
         """One step of all series through a layer."""
         rows, ones, zero, one, yes = constants
         count, slices = rows.shape[0], layer.packed.shape[0]
-        if depth == 0:
-            first_layer(
-                source.array, rows, source.first, source.width, ones, before, after, target.array,
-                rows, target.first, layer.packed, layer.taps, layer.mix_bias, layer.left, yes, one,
-                zero, count, zero, slices,
-            )  # fmt: skip
-        elif later_layers is not None:
-            later_layers(
-                source.array, rows, source.first, source.width, ones, before, after, target.array,
-                rows, target.first, layer.packed, layer.taps, layer.mix_bias, layer.left, yes, one,
-                zero, count, zero, slices,
-            )  # fmt: skip
+        # Of several series, a slice's parameters are loaded once for all.
+        group = one if count > one else slices
+        for s in range(zero, slices, group):
+            if depth == 0:
+                first_layer(
+                    source.array, rows, source.first, source.width, ones, before, after,
+                    target.array, rows, target.first, layer.packed, layer.taps, layer.mix_bias,
+                    layer.left, yes, one, zero, count, s, s + group,
+                )  # fmt: skip
+            elif later_layers is not None:
+                later_layers(
+                    source.array, rows, source.first, source.width, ones, before, after,
+                    target.array, rows, target.first, layer.packed, layer.taps, layer.mix_bias,
+                    layer.left, yes, one, zero, count, s, s + group,
+                )  # fmt: skip
 
     @kernel
     def loop(
-        inputs, layers, room, constants, concat, mixing, weights, intercept, difference, predicted
-    ):
+        inputs, layers, room, constants, concat, mixing, weights, intercept, readout_of, difference,
+        predicted,
+    ):  # fmt: skip
         states, spare, out, buffers = room
         zero = constants.zero
-        steps, outputs, top = inputs.shape[0], weights.shape[0], len(layers.packed) - 1
+        steps, outputs, top = inputs.shape[0], weights.shape[1], len(layers.packed) - 1
         for t in range(steps):
             source = _Columns(inputs[t], zero, inputs.shape[2])
             for depth in range(len(layers.packed)):
@@ -191,8 +204,9 @@ def loop_kernel(first_layer: Any, later_layers: Any) -> Any:
                 source = handed
             states, spare = spare, states
             for b in range(constants.rows.shape[0]):
+                r = readout_of[b]
                 for d in range(outputs):
-                    value = _read_out(out[b], weights[d], intercept[d])
+                    value = _read_out(out[b], weights[r, d], intercept[r, d])
                     if difference:
                         value += inputs[t, b, d]
                     predicted[t, b, d] = value

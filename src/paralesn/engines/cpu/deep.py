@@ -16,6 +16,7 @@ from paralesn.engines.cpu.program import Block, Program, advance_layer, buffers
 from paralesn.runtime import threads
 
 _IN_FLIGHT = 3  # blocks a layer may be ahead of the next one
+_WORTH_MEETING = 1 << 18  # unit-steps of a series, below which threads that meet lose time
 
 
 class Job(NamedTuple):
@@ -70,8 +71,9 @@ def run(
     ended = batch.steps == 0  # where all series of a task have ended, no block hands states on
     for before, end in zip(state, after, strict=True):
         end[ended] = before[ended]
-    if workers > 1 and count < workers and longest > 1:  # layers cannot overlap on one step
-        depth = len(program.layers)
+    depth = len(program.layers)
+    is_much = longest * sum([layer.units for layer in program.layers]) >= _WORTH_MEETING
+    if workers > 1 and count < workers and is_much:
         # Larger blocks than fit a cache make the threads meet less often; enough of them keep
         # the threads busy.
         block = min(max(longest // (4 * depth), 64), 4 * program.block)

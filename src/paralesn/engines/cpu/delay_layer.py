@@ -1,5 +1,7 @@
 """A layer of delays packed for its kernel, and how threads share it out."""
 
+from collections.abc import Callable
+from functools import partial
 from itertools import combinations_with_replacement
 from typing import NamedTuple
 
@@ -42,6 +44,10 @@ class PackedDelays(NamedTuple):
             return
         cuts = [(total * i // pieces, total * (i + 1) // pieces) for i in range(pieces)]
         threads.for_each(lambda cut: run_rows(*arguments, *cut), cuts, workers)
+
+    def prepared(self, work: Pass) -> Callable[[], None]:
+        """The same for a pass that is made again and again, on the calling thread."""
+        return partial(self.run, work, 1, 1)
 
 
 def pack_delays(layer: DelayLayer, column: int) -> PackedDelays:

@@ -1,5 +1,7 @@
 """A diagonal layer packed for its kernel, and how threads share it out."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,31 +29,41 @@ class PackedDiagonal(NamedTuple):
 
     def run(self, work: Pass, block: int, workers: int) -> None:
         """Advance all series of `work` and write their states."""
+        arguments, count = self._arguments(work, block), work.batch.steps.size
+        if workers == 1:
+            self.kernel(*arguments, 0, count, 0, self.packed.shape[0], 0, 1)
+        else:
+            tasks = self._share_out(work.batch.steps, workers)
+            threads.for_each(lambda task: self.kernel(*arguments, *task), tasks, workers)
+
+    def prepared(self, work: Pass) -> Callable[[], None]:
+        """The same for a pass that is made again and again, on the calling thread."""
+        task = (0, work.batch.steps.size, 0, self.packed.shape[0], 0, 1)
+        return partial(self.kernel, *self._arguments(work, 1), *task)
+
+    def _arguments(self, work: Pass, block: int) -> tuple[Any, ...]:
+        """Arguments of the kernel but for the series and slices to run."""
         batch = work.batch
-        arguments = (
+        return (
             work.source, batch.starts, work.column, work.features, batch.steps, work.before,
             work.after, work.target, batch.targets, work.target_column, self.packed,
             self.taps if work.mixed else self.no_taps, self.mix_bias, self.left, work.every_step,
             block,
         )  # fmt: skip
-        if workers == 1:
-            self.kernel(*arguments, 0, batch.steps.size, 0, self.packed.shape[0])
-        else:
-            tasks = self._share_out(batch.steps, workers)
-            threads.for_each(lambda task: self.kernel(*arguments, *task), tasks, workers)
 
-    def _share_out(self, steps: np.ndarray, workers: int) -> list[tuple[int, int, int, int]]:
+    def _share_out(self, steps: np.ndarray, workers: int) -> list[tuple[int, ...]]:
         """Cut the series into several tasks a worker, and the slices too where series are too few.
 
         Slices are cut no finer than that: neighbours belong to one task, which then writes whole
-        stretches of each row. A task is a range of series and a range of slices.
+        stretches of each row. A task is a range of series, a range of slices, and which of how
+        many ranges of slices it is.
         """
         count, slices = steps.size, self.packed.shape[0]
         worth = max(1, int(steps.sum()) * self.units // _LEAST_WORK)
         by_series = min(count, worth, 4 * workers)
         by_slice = min(slices, worth, -(-workers // by_series))
         return [
-            (*_piece(count, by_series, i), *_piece(slices, by_slice, j))
+            (*_piece(count, by_series, i), *_piece(slices, by_slice, j), j, by_slice)
             for i in range(by_series)
             for j in range(by_slice)
         ]

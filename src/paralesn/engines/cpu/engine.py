@@ -3,21 +3,21 @@
 What its functions take and return is documented in `paralesn.engines.base.Engine`.
 """
 
-from functools import lru_cache
-
 import numpy as np
 
-from paralesn.engines.base import Batch, States, feed_back
+from paralesn.engines.base import Batch, States
 from paralesn.engines.cpu import closed_loop, deep
 from paralesn.engines.cpu import last as response
 from paralesn.engines.cpu.layer_pass import Pass
 from paralesn.engines.cpu.pooling import pool
 from paralesn.engines.cpu.program import Block, Buffer, Program, advance_layer, prepare
+from paralesn.engines.cpu.stepping import Steps, single_steps
+from paralesn.engines.feed_back import feed_back
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.runtime import threads
 from paralesn.runtime.buffers import empty
 
-__all__ = ["Program", "empty", "last", "loop", "pool", "prepare", "run", "step"]
+__all__ = ["Program", "empty", "last", "loop", "pool", "prepare", "run", "step", "steps"]
 
 
 def run(
@@ -65,8 +65,10 @@ def last(
 
 def step(program: Program, x: np.ndarray, state: States, out: np.ndarray) -> States:
     """Advance every series, a row of `x` and of `out`, by one step on the calling thread."""
+    if len(program.layers) > 1 and len(x) == 1:
+        return _prepared_step(program, x, state, out)
     after = tuple([np.empty_like(h) for h in state])
-    batch = _single_steps(x.shape[0])
+    batch = single_steps(x.shape[0])
     if len(program.layers) == 1:
         work = Pass(
             batch, x, 0, x.shape[1], state[0], after[0], out, 0, True, program.mixing
@@ -82,7 +84,24 @@ def step(program: Program, x: np.ndarray, state: States, out: np.ndarray) -> Sta
     return after
 
 
-_single_steps = lru_cache(maxsize=8)(Batch.single_steps)
+def _prepared_step(program: Program, x: np.ndarray, state: States, out: np.ndarray) -> States:
+    """One step of one series through several layers, by steps prepared for an earlier call.
+
+    Popping from a deque and appending to it are atomic: every thread has steps of its own.
+    """
+    try:
+        prepared = program.spare.pop()
+        prepared.start_from(state)
+    except IndexError:
+        prepared = Steps(program, x.shape[1], out.shape[1], tuple([h.copy() for h in state]))
+    after: States = prepared.taken(x, out)
+    program.spare.append(prepared)
+    return after
+
+
+def steps(program: Program, n_features: int, columns: int, state: States) -> Steps:
+    """Steps that begin at `state`, one after the other; see `paralesn.engines.stepping`."""
+    return Steps(program, n_features, columns, state)
 
 
 def loop(
@@ -93,9 +112,11 @@ def loop(
     intercept: np.ndarray,
     difference: bool,
     n_jobs: int | None = None,
+    which: np.ndarray | None = None,
+    after: States | None = None,
 ) -> np.ndarray:
     """Feed a linear readout's predictions back as the next step's input."""
-    arguments = (program, inputs, state, weights, intercept, difference)
+    arguments = (program, inputs, state, weights, intercept, difference, which, after)
     if not closed_loop.can_run(program):
         return feed_back(step, *arguments)
     return closed_loop.run(*arguments, threads.count(n_jobs))

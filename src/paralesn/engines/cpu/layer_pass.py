@@ -1,5 +1,6 @@
 """What a layer is asked to do in one call, and what every packed layer can do."""
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -45,3 +46,6 @@ class PackedLayer(Protocol):
 
         A kernel may go from one group of units to the next after `block` steps.
         """
+
+    def prepared(self, work: Pass) -> Callable[[], None]:
+        """The same for a pass that is made again and again, on the calling thread."""

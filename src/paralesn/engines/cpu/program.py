@@ -1,5 +1,6 @@
 """Layers packed for their kernels, and how they hand blocks of states to each other."""
 
+from collections import deque
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from paralesn.layers.delays import DelayLayer
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.runtime.buffers import empty
 
+_SPARE = 4  # prepared steps that are kept: as many threads take steps without preparing them anew
 _CACHED_BYTES = 1 << 19  # what a block of states may take to stay in a core's cache
 
 
@@ -26,6 +28,7 @@ class Program(NamedTuple):
     dtype: np.dtype
     widest: int
     block: int  # steps whose states of the widest layer stay in the cache
+    spare: deque[Any]  # prepared steps that nobody takes at the moment
 
 
 def prepare(
@@ -44,7 +47,8 @@ def prepare(
         column += layer.n_columns(mixing) if concat else 0
     widest = max(layer.units for layer in packed)
     block = min(max(_CACHED_BYTES // (widest * dtype.itemsize), 16), 4096)
-    return Program(tuple(packed), layers, concat, mixing, dtype, widest, block)
+    spare: deque[Any] = deque(maxlen=_SPARE)
+    return Program(tuple(packed), layers, concat, mixing, dtype, widest, block, spare)
 
 
 class Buffer(NamedTuple):
@@ -80,6 +84,34 @@ class Block(NamedTuple):
         return Block(batch, source, column, self.out, self.last_only)
 
 
+def layer_passes(
+    program: Program,
+    depth: int,
+    block: Block,
+    before: np.ndarray,
+    after: np.ndarray,
+    buffer: Buffer,
+) -> tuple[list[Pass], Block]:
+    """What the layer at `depth` does with a block, and the block as the next layer reads it.
+
+    Mixed states feed the next layer: they go to `buffer`, or straight to the output where they
+    belong there too. (With `last_only` only the top layer writes to the output.)
+    """
+    layer, is_top = program.layers[depth], depth == len(program.layers) - 1
+    batch, every_step = block.batch, not block.last_only
+    features = program.layers[depth - 1].units if depth else block.source.shape[1]
+    reads = (block.source, block.column, features, before, after)
+    if is_top or (program.concat and program.mixing and every_step):
+        work = Pass(batch, *reads, block.out, layer.column, every_step, program.mixing)
+        above = block if is_top else block.read_from(block.out, batch.targets, layer.column)
+        return [work], above
+    handed = Batch(batch.starts, buffer.rows, batch.steps)
+    passes = [Pass(handed, *reads, buffer.states, 0, True, True)]
+    if program.concat and not program.mixing:  # raw states besides the mixed ones: a second pass
+        passes.append(Pass(batch, *reads, block.out, layer.column, every_step, False))
+    return passes, block.read_from(buffer.states, buffer.rows, 0)
+
+
 def advance_layer(
     program: Program,
     depth: int,
@@ -89,28 +121,14 @@ def advance_layer(
     buffer: Buffer,
     workers: int,
 ) -> Block:
-    """Take a block through the layer at `depth`; return it as the next layer, if any, reads it.
-
-    Mixed states feed the next layer: they go to `buffer`, or straight to the output where they
-    belong there too.
-    """
+    """Take a block through the layer at `depth`; return it as the next layer, if any, reads it."""
     layer, is_top = program.layers[depth], depth == len(program.layers) - 1
-    batch, last_only = block.batch, block.last_only
-    features = program.layers[depth - 1].units if depth else block.source.shape[1]
-    reads = (block.source, block.column, features, before, after)
-    every_step = not last_only
-    if is_top or (program.concat and program.mixing and every_step):
-        work = Pass(batch, *reads, block.out, layer.column, every_step, program.mixing)
+    passes, above = layer_passes(program, depth, block, before, after, buffer)
+    for work in passes:
         layer.run(work, program.block, workers)
-        return block if is_top else block.read_from(block.out, batch.targets, layer.column)
-    handed = Batch(batch.starts, buffer.rows, batch.steps)
-    layer.run(Pass(handed, *reads, buffer.states, 0, True, True), program.block, workers)
-    if program.concat and program.mixing:
-        alive = batch.steps > 0
+    if block.last_only and not is_top and program.concat and program.mixing:
+        batch, alive = block.batch, block.batch.steps > 0
         ends = buffer.states[(buffer.rows + batch.steps - 1)[alive], : layer.units]
         columns = slice(layer.column, layer.column + layer.units)
         block.out[batch.targets[alive], columns] = ends
-    elif program.concat:  # raw states besides the mixed ones: a second pass
-        work = Pass(batch, *reads, block.out, layer.column, every_step, False)
-        layer.run(work, program.block, workers)
-    return block.read_from(buffer.states, buffer.rows, 0)
+    return above

@@ -1,5 +1,6 @@
 """A recurrent layer packed for its kernel, and how threads share it out."""
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -52,6 +53,24 @@ class PackedRecurrent(NamedTuple):
 
         threads.for_each(run_portion, range(0, count, size), workers)
 
+    def prepared(self, work: Pass) -> Callable[[], None]:
+        """The same for a pass that is made again and again, on the calling thread."""
+        starts, targets, steps = work.batch
+        count = steps.size
+        order = np.argsort(-steps, kind="stable")
+        portions = [order[k : k + self.together] for k in range(0, count, self.together)]
+        calls = [
+            partial(
+                run_together, *self.parameters, work.source, starts, work.column, work.features,
+                steps, portion, work.before, work.after, work.target, targets, work.target_column,
+                work.every_step,
+            )
+            for portion in portions
+        ]  # fmt: skip
+        if len(calls) == 1:
+            return calls[0]
+        return partial(_call_each, calls)
+
     def _can_be_cut(self) -> bool:
         """Whether everything expensive can be computed for a few of the units alone."""
         recurrent, inputs, branch = self.parameters.kinds[:3].tolist()
@@ -82,6 +101,11 @@ class PackedRecurrent(NamedTuple):
             )
             threads.together(partial(run_cut, *call), workers, partial(counter.fill, 1 << 62))
             work.after[b] = shared.both[steps % 2, 0, :units]
+
+
+def _call_each(calls: Sequence[Callable[[], None]]) -> None:
+    for call in calls:
+        call()
 
 
 def pack_recurrent(layer: RecurrentLayer, column: int, dtype: np.dtype) -> PackedRecurrent:

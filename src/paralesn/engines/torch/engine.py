@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paralesn.engines import base
-from paralesn.engines.base import Batch, feed_back
+from paralesn.engines.base import Batch
+from paralesn.engines.feed_back import feed_back
 from paralesn.engines.torch import advance
 from paralesn.engines.torch import pool as torch_pool
 from paralesn.engines.torch.advance import Group, State
@@ -242,6 +243,9 @@ def loop(
     intercept: np.ndarray,
     difference: bool,
     n_jobs: int | None = None,
+    which: np.ndarray | None = None,
+    after: base.States | None = None,
 ) -> np.ndarray:
     """Feed a linear readout's predictions back as the next step's input."""
-    return feed_back(step, program, inputs, state, weights, intercept, difference)
+    call = (program, inputs, state, weights, intercept, difference, which, after)
+    return feed_back(step, *call)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from paralesn.estimators.forecaster.panel import (
     counted_notes,
     read_panel,
 )
-from paralesn.estimators.state_forecaster.forecaster import StateForecaster
+from paralesn.estimators.state_forecaster.forecaster import Begun, StateForecaster
 
 _LEAST = 200  # steps from which on closed loops choose
 _LOST_AT_ONCE = -0.25  # mean logarithm of the error of loops that say nothing to choose by
@@ -66,16 +66,19 @@ def _best_of(
     A candidate is a reservoir and whether differences are predicted. The first one is taken where
     no loops can be run: the series is too short, or several steps are predicted at once.
     """
-    best: StateForecaster | None = None
+    best: tuple[float, StateForecaster, Begun] | None = None
     for reservoir, difference in candidates:
-        model = StateForecaster(reservoir, readout, difference=difference, **options).fit(y, X)
-        score = model.loop_score_
+        model = StateForecaster(reservoir, readout, difference=difference, **options)
+        beat = None if best is None else best[2].training.best_so_far
+        begun = model.begin(y, X, beat)
+        score = begun.training.loop_score
         if score is None:
-            return model
-        if best is None or score < cast(float, best.loop_score_):
-            best = model
+            return model.finish(begun)
+        if best is None or score < best[0]:
+            best = score, model, begun
     assert best is not None
-    return best
+    _, model, begun = best
+    return model.finish(begun)
 
 
 def _table(panel: Panel) -> np.ndarray:

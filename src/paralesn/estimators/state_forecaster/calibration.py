@@ -1,8 +1,7 @@
 """Intervals around forecasts, from the errors of forecasts into data held out of training."""
 
 from dataclasses import dataclass
-from itertools import pairwise
-from math import ceil, floor
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from paralesn.persistence import register
 from paralesn.reservoirs.base import Reservoir
 
 ORIGINS = 200  # forecasts into the held-out steps, at most
+_KEPT = 1 << 20  # errors that are kept, at most
 
 
 class Start(NamedTuple):
@@ -39,15 +39,32 @@ class Calibration:
         Observations and known inputs from `horizon` steps before the first origin to the end.
     origins : (K,)
         The step of `panel` that is the last one known to each forecast.
+    errors : (K, steps, targets) or None
+        Of the longest forecasts that intervals were wanted of so far, NaN beyond the end: they
+        follow from the rest, so that they are kept instead of computed for every forecast.
     """
 
     readout: Any
     layers: tuple[np.ndarray, ...]
     panel: np.ndarray
     origins: np.ndarray
+    errors: np.ndarray | None = None
 
     def residuals(self, reservoir: Reservoir, windows: Windows, steps: int) -> np.ndarray:
         """Errors (K, steps, targets) of forecasts over whole horizons, NaN beyond the end."""
+        errors = self.errors
+        if errors is None or errors.shape[1] < self._predicted(windows, steps):
+            errors = self._residuals(reservoir, windows, steps)
+            if errors.size <= _KEPT:  # seen by copies of the forecaster, too
+                object.__setattr__(self, "errors", errors)
+        return errors[:, :steps]
+
+    @staticmethod
+    def _predicted(windows: Windows, steps: int) -> int:
+        """Steps of so many that are predicted."""
+        return steps // windows.horizon if windows.only_last else steps
+
+    def _residuals(self, reservoir: Reservoir, windows: Windows, steps: int) -> np.ndarray:
         layers, newest, known, truth = self.start(windows, steps)
         forecast = close_loop(windows, reservoir, self.readout, layers, newest, known, steps)
         errors = truth[:, -forecast.shape[1] :] - forecast
@@ -80,6 +97,9 @@ class Calibration:
             and np.isfinite(self.panel).all()
             and self.origins.ndim == 1 and self.origins.dtype.kind == "i"
             and horizon <= self.origins.min() and self.origins.max() < self.panel.shape[1]
+            and (self.errors is None
+                 or (self.errors.ndim == 3 and len(self.errors) == self.origins.size
+                     and self.errors.dtype == float))
             and all(h.ndim == 3 and h.shape[:2] == (self.origins.size, count) for h in self.layers)
         )  # fmt: skip
         if not right:
@@ -92,30 +112,35 @@ class Calibration:
         return np.concatenate([inside, rest], axis=1)
 
 
+def held_out_origins(steps: int, held: int) -> np.ndarray:
+    """Steps of a panel that forecasts into the last `held` ones are made from."""
+    count = min(ORIGINS, held)
+    return np.unique(np.linspace(steps - held - 1, steps - 2, count).astype(int))
+
+
 def calibrate(
     reservoir: Reservoir,
     readout: Any,
     state: State,
     panel: np.ndarray,
     inputs: np.ndarray,
-    held: int,
+    origins: np.ndarray,
 ) -> Calibration:
-    """Make a calibration on the last `held` steps of a panel.
+    """Make a calibration on the part of a panel after its first origin.
 
     `state` is that of the reservoir `horizon` steps before the first origin.
     """
-    steps, horizon = panel.shape[1], panel.shape[1] - inputs.shape[1]
-    count = min(ORIGINS, held)
-    origins = np.unique(np.linspace(steps - held - 1, steps - 2, count).astype(int))
+    first, horizon = int(origins[0]), panel.shape[1] - inputs.shape[1]
+    later = as_series(inputs[:, first - horizon + 1 :])
     layers = [state.layers]
-    for a, b in pairwise((origins - horizon + 1).tolist()):
-        _, state = reservoir.last(as_series(inputs[:, a:b]), state, return_state=True)
-        layers.append(state.layers)
+    layers += [
+        end.layers for end in reservoir.states_after(later, (origins[1:] - first).tolist(), state)
+    ]
     return Calibration(
         readout=readout,
         layers=tuple(np.stack(states) for states in zip(*layers, strict=True)),
-        panel=panel[:, origins[0] - horizon :].copy(),
-        origins=origins - origins[0] + horizon,
+        panel=panel[:, first - horizon :].copy(),
+        origins=origins - first + horizon,
     )
 
 
@@ -126,17 +151,16 @@ def bounds(residuals: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]
     end: were errors exchangeable, the interval would hold at least that share of new ones, whatever
     their distribution.
     """
-    lower, upper = [], []
-    for step, errors in enumerate(residuals.transpose(1, 0, 2), 1):
-        errors = np.sort(errors[np.isfinite(errors).all(axis=1)], axis=0)
-        n = len(errors)
-        rank = floor((n + 1) * (1 - level) / 2 + 1e-9)
-        if rank < 1:
-            raise ValueError(
-                f"interval={level:g} needs at least {ceil(2 / (1 - level) - 1e-9) - 1} held-out "
-                f"forecasts, got {n} that reach step {step}: lower it, forecast fewer steps, or "
-                "raise held_out"
-            )
-        lower.append(errors[rank - 1])
-        upper.append(errors[n - rank])
-    return np.array(lower), np.array(upper)
+    known = np.isfinite(residuals).all(axis=2, keepdims=True)
+    errors = np.sort(np.where(known, residuals, np.nan), axis=0)  # NaN come last
+    counts = known.sum(axis=0)[:, 0]
+    ranks = np.floor((counts + 1) * (1 - level) / 2 + 1e-9).astype(int)
+    if (ranks < 1).any():
+        step = int(np.argmax(ranks < 1))
+        raise ValueError(
+            f"interval={level:g} needs at least {ceil(2 / (1 - level) - 1e-9) - 1} held-out "
+            f"forecasts, got {counts[step]} that reach step {step + 1}: lower it, forecast fewer "
+            "steps, or raise held_out"
+        )
+    steps = np.arange(counts.size)
+    return errors[ranks - 1, steps], errors[counts - ranks, steps]

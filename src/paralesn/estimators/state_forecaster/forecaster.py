@@ -3,7 +3,7 @@
 from copy import copy
 from dataclasses import replace
 from math import ceil
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -21,7 +21,7 @@ from paralesn.estimators.state_forecaster.fitted_forecaster import (
     FittedStateForecaster,
     LearntAttributes,
 )
-from paralesn.estimators.state_forecaster.learning import learn, learn_more, run_blocks
+from paralesn.estimators.state_forecaster.learning import Training, learn_more, run_blocks
 from paralesn.estimators.state_forecaster.penalty_by_loop import can_choose_by_loop
 from paralesn.estimators.state_forecaster.windows import Windows, as_series, names_of, read_table
 from paralesn.layers.state import State
@@ -31,6 +31,13 @@ from paralesn.reservoirs.autonomous import ClosedLoop
 from paralesn.reservoirs.base import Reservoir
 from paralesn.runtime.blas import single_threaded_blas
 from paralesn.tunable import TunableDefaults
+
+
+class Begun(NamedTuple):
+    """A forecaster that has learnt up to the held-out part."""
+
+    training: Training
+    pending: np.ndarray  # as in `FittedStateForecaster`
 
 
 @register
@@ -155,6 +162,13 @@ class StateForecaster(TunableDefaults, LearntAttributes, BaseEstimator):
         X : array-like (time,) or (time, inputs), optional
             What is known in advance, such as the hour or a plan: row t belongs to row t of y.
         """
+        return self.finish(self.begin(y, X))
+
+    def begin(self, y: Any, X: Any = None, beat: np.ndarray | None = None) -> "Begun":
+        """Learn up to the held-out part: what it takes to judge this model beside others.
+
+        `beat` is the `best_so_far` of the training of another one.
+        """
         self._check_parameters()
         default = defaults.forecasting_reservoir
         reservoir = own_reservoir(self.reservoir, default, bool(self.standardize))
@@ -190,12 +204,18 @@ class StateForecaster(TunableDefaults, LearntAttributes, BaseEstimator):
         reservoir.fit(as_series(windows.inputs(panel) if reservoir.adapts else panel[:1, :1]))
         windows = replace(windows, patches=reservoir.patches_)
         with single_threaded_blas():  # the same bits for any number of its threads
-            call = (panel, self.held_out, bool(self.by_loop))
-            learnt = learn(windows, reservoir, readout, *call)
-        pending = rows[-windows.horizon - 1 :, : windows.targets].copy()
+            call = (panel, self.held_out, bool(self.by_loop), beat)
+            training = Training(windows, reservoir, readout, *call)
+        return Begun(training, rows[-windows.horizon - 1 :, : windows.targets].copy())
+
+    def finish(self, begun: "Begun") -> Self:
+        """Learn the rest."""
+        training, pending = begun
+        with single_threaded_blas():
+            learnt = training.finished()
         self.fitted_ = FittedStateForecaster(
-            windows, reservoir, learnt.readout, learnt.state, learnt.position, learnt.calibration,
-            pending, learnt.noisy,
+            training.windows, training.reservoir, learnt.readout, learnt.state, learnt.position,
+            learnt.calibration, pending, learnt.noisy,
         )  # fmt: skip
         return self
 

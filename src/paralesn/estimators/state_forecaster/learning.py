@@ -8,7 +8,11 @@ import numpy as np
 
 from paralesn.estimators.state_forecaster import calibration as intervals
 from paralesn.estimators.state_forecaster.calibration import Calibration
-from paralesn.estimators.state_forecaster.penalty_by_loop import can_choose_by_loop, loop_scores
+from paralesn.estimators.state_forecaster.penalty_by_loop import (
+    Loops,
+    can_choose_by_loop,
+    loop_scores,
+)
 from paralesn.estimators.state_forecaster.windows import Windows, as_series
 from paralesn.layers.state import State
 from paralesn.readouts.ridge import Ridge
@@ -57,44 +61,80 @@ class Learnt(NamedTuple):
     noisy: State | None = None
 
 
-def learn(
-    windows: Windows, reservoir: Reservoir, readout: Any, panel: np.ndarray, held_out: float,
-    by_loop: bool = False,
-) -> Learnt:  # fmt: skip
-    """Fit the readout in one pass, calibrating on the held-out part before learning from it.
+class Training:
+    """A readout that learns from a panel: up to the held-out part, and on to the end.
 
-    `by_loop`: the penalty of a `Ridge` is chosen by closed loops into the held-out part.
+    In between it is judged, so that of several candidates only the best one has to go on. With
+    `by_loop` the penalty of a `Ridge` is chosen by closed loops into the held-out part.
+
+    Attributes
+    ----------
+    loop_score : float or None
+        Of the penalty chosen by loops, lower is better; None where no loops were run.
+    best_so_far : array or None
+        As in `LoopScores`: what loops of another candidate have to `beat`, or they are given up.
     """
-    inputs, noise = windows.inputs(panel), _Noise(windows, reservoir, panel)
-    by_loop = by_loop and isinstance(readout, Ridge) and can_choose_by_loop(windows, readout)
-    held = int(held_out * panel.shape[1])
-    before = inputs.shape[1] - held  # states whose targets end before the held-out part
-    calibrates = held > 1 and before > windows.washout
-    lessons: list[tuple[np.ndarray, np.ndarray]] = []
-    calibration, state, position = None, None, 0
-    for block in run_blocks(windows, reservoir, inputs, None, [before] if calibrates else []):
-        states, wanted = noise.lesson(panel, block)
-        if len(wanted):
-            if isinstance(readout, Ridge):
-                if calibration is not None and not by_loop:
-                    clean = windows.lesson(panel, block.states, block.first)
-                    calibration.readout.validate(*clean)
-                readout.partial_fit(states, wanted)
-            else:  # it learns when all states are there
-                lessons.append((states, wanted))
-        state, position = block.state, block.last
-        if calibrates and position == before:
-            _solve(readout, lessons)
-            judge = deepcopy(readout)
-            calibration = intervals.calibrate(reservoir, judge, state, panel, inputs, held)
-    if calibration is not None and isinstance(readout, Ridge):
+
+    def __init__(
+        self, windows: Windows, reservoir: Reservoir, readout: Any, panel: np.ndarray,
+        held_out: float, by_loop: bool = False, beat: np.ndarray | None = None,
+    ) -> None:  # fmt: skip
+        self.windows, self.reservoir, self.readout, self.panel = windows, reservoir, readout, panel
+        self.inputs, self.noise = windows.inputs(panel), _Noise(windows, reservoir, panel)
+        held = int(held_out * panel.shape[1])
+        before = self.inputs.shape[1] - held  # states whose targets end before the held-out part
+        calibrates = held > 1 and before > windows.washout
+        by_loop = by_loop and isinstance(readout, Ridge) and can_choose_by_loop(windows, readout)
+        self.lessons: list[tuple[np.ndarray, np.ndarray]] = []
+        self.judge: Any = None
+        self.loop_score: float | None = None
+        self.best_so_far = beat
+        stops = [before] if calibrates else []
+        self.blocks = run_blocks(windows, reservoir, self.inputs, None, stops)
+        if not calibrates:
+            return
+        for block in self.blocks:
+            self._learn(block)
+            if block.last == before:
+                break
+        _solve(readout, self.lessons)
+        self.state = block.state
+        self.origins = intervals.held_out_origins(panel.shape[1], held)
+        # What a Ridge has learnt is replaced, never changed.
+        self.judge = copy(readout) if isinstance(readout, Ridge) else deepcopy(readout)
         if by_loop:
-            judge = calibration.readout
-            judge.choose_by(loop_scores(calibration, reservoir, windows, judge.path_))
-        readout.choose_as(calibration.readout)
-    _solve(readout, lessons)
-    assert state is not None
-    return Learnt(readout, state, position, calibration, noise.state)
+            starts = (self.state, panel, self.inputs, self.origins)
+            judged = loop_scores(Loops(windows, reservoir, *starts), self.judge.path_, beat)
+            self.judge.choose_by(judged.values)
+            self.loop_score, self.best_so_far = float(judged.values.min()), judged.best_so_far
+
+    def _learn(self, block: Block) -> None:
+        """Learn from a block; where there is a judge that was given no choice, it chooses by it."""
+        states, wanted = self.noise.lesson(self.panel, block)
+        if not len(wanted):
+            return
+        if not isinstance(self.readout, Ridge):  # it learns when all states are there
+            self.lessons.append((states, wanted))
+            return
+        if self.judge is not None and self.loop_score is None:
+            clean = self.windows.lesson(self.panel, block.states, block.first)
+            self.judge.validate(*clean)
+        self.readout.partial_fit(states, wanted)
+
+    def finished(self) -> Learnt:
+        """Learn from the held-out part, too, after calibrating on it."""
+        calibration, state, position = None, None, 0
+        if self.judge is not None:
+            call = (self.state, self.panel, self.inputs, self.origins)
+            calibration = intervals.calibrate(self.reservoir, self.judge, *call)
+        for block in self.blocks:
+            self._learn(block)
+            state, position = block.state, block.last
+        if self.judge is not None and isinstance(self.readout, Ridge):
+            self.readout.choose_as(self.judge)
+        _solve(self.readout, self.lessons)
+        assert state is not None
+        return Learnt(self.readout, state, position, calibration, self.noise.state)
 
 
 def learn_more(

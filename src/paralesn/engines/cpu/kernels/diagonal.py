@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from paralesn.engines.cpu.kernels.output_memory import fetch_ahead, share_pages
 from paralesn.engines.cpu.kernels.tanh import tanh
 from paralesn.runtime.compiler import called, inlined, kernel
 
@@ -219,6 +220,7 @@ def layer_kernel(is_complex: bool, is_ring: bool, width: int, is_token: bool) ->
         every_step               write every step; else only the last one, to the first row
         block                    steps after which the next slice has its turn
         first .. stop, first_slice .. stop_slice    the series and slices to run
+        part, parts              which of the ranges of slices this is, and how many there are
     """
 
     length = width + HALO
@@ -227,7 +229,7 @@ def layer_kernel(is_complex: bool, is_ring: bool, width: int, is_token: bool) ->
     def run_layer(
         source, starts, column, features, steps_of, state, state_after, out, targets,
         out_column, packed, taps, mix_bias, left, every_step, block, first, stop, first_slice,
-        stop_slice,
+        stop_slice, part, parts,
     ):  # fmt: skip
         units = state.shape[1]
         size = taps.shape[1]
@@ -237,11 +239,15 @@ def layer_kernel(is_complex: bool, is_ring: bool, width: int, is_token: bool) ->
         row = np.zeros((_PARAMETERS + held, length), packed.dtype)
         states = np.zeros((stop_slice - first_slice, 2, length), packed.dtype)
         loaded = -1
+        data, pitch = out.ctypes.data, out.shape[1] * out.itemsize
         for b in range(first, stop):
             start, to, steps = starts[b], targets[b], steps_of[b]
             for s in range(first_slice, stop_slice):
                 _load(states[s - first_slice], state[b], s * width - left, reach)
             for t0 in range(0, steps, block):
+                if every_step and parts > 1:
+                    stop_at = min(t0 + block, steps) * pitch
+                    share_pages(data + to * pitch, steps * pitch, t0 * pitch, stop_at, part, parts)
                 for s in range(first_slice, stop_slice):
                     a = s * width
                     own = min(width, units - a)
@@ -270,6 +276,8 @@ def layer_kernel(is_complex: bool, is_ring: bool, width: int, is_token: bool) ->
                         r = to + t if every_step else to
                         z = out[r, out_column + a : out_column + a + own]
                         if size:
+                            if every_step:
+                                fetch_ahead(z, pitch)
                             _convolve(row, taps, mix_bias, width, is_complex)
                             _squash(row, z, width)
                         else:
