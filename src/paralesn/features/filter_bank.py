@@ -9,9 +9,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from paralesn import checks, scaling, sources
-from paralesn.engines.cpu.filter_layout import CHUNK, KINDS
+from paralesn.engines.cpu.filter_layout import CHUNK
 from paralesn.features import filter_drawing, levels
-from paralesn.features.filter_drawing import FilterDraft, NormalisedSeries
+from paralesn.features.filter_columns import FilterColumns
+from paralesn.features.filter_drawing import FilterDraft
 from paralesn.features.fitted_filter_bank import FittedFilterBank
 from paralesn.persistence import register
 from paralesn.series import Series
@@ -76,9 +77,9 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def __init__(
         self,
-        units: int = 1024,
+        units: int = 2048,
         *,
-        thresholds: int = 8,
+        thresholds: int = 4,
         normalize: bool = True,
         levels: bool = False,
         n_jobs: int | None = None,
@@ -197,7 +198,7 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         combinations = filter_drawing.draw_combinations(channels, self.units, rng)
         drawn = filter_drawing.draw_filters(length, self.units, rng)
         sample = filter_drawing.draw_sample(count, length, rng)
-        return FilterDraft(combinations, drawn, sample, rng)
+        return FilterDraft(combinations, drawn, sample, rng, count)
 
     def calibrated(
         self,
@@ -220,22 +221,20 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self.n_jobs,
         )
         further = 0 if level_scale is None else level_scale.centre.size
-        columns = np.zeros(self.units * (self.thresholds + KINDS) + further, np.float32)
+        layout = FilterColumns(self.units // CHUNK, self.thresholds)
+        columns = np.zeros(layout.count + further, np.float32)
         return FittedFilterBank(
-            filters, draft.combinations, thresholds, columns, columns, channel_scale, level_scale
-        )
+            filters, draft.combinations, thresholds, columns, columns, draft.count, channel_scale,
+            level_scale,
+        )  # fmt: skip
 
-    def _normalised(self, series: Series, channel_scale: np.ndarray | None) -> NormalisedSeries:
-        from paralesn.engines.cpu import filters  # compiles kernels, slow to import
+    def _normalised(self, series: Series, channel_scale: np.ndarray | None) -> Any:
+        from paralesn.engines.cpu import filter_inputs  # compiles kernels, slow to import
 
-        x, starts, lengths = series.rows, series.starts(), series.lengths
+        given = (series.rows, series.starts(), series.lengths)
         if channel_scale is None:
-            x = filters.normalise(x, starts, lengths, self.n_jobs)
-        else:
-            with np.errstate(over="ignore"):  # reported once the features are there
-                scaled = x / channel_scale
-                x = (scaled - scaled[starts].repeat(lengths, axis=0)).astype(np.float32)
-        return NormalisedSeries(x, starts, lengths)
+            return filter_inputs.normalised(*given, self.n_jobs)
+        return filter_inputs.in_units(*given, channel_scale)
 
     def raw_blocks(self, drawn: FittedFilterBank, source: Source) -> Iterator[np.ndarray]:
         """Features of blocks of series, not yet standardised."""
@@ -245,8 +244,7 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         for group in _groups(source):
             read = group.read()
             series = self._normalised(read, drawn.channel_scale)
-            features = filters.features(*series, *parameters, self.n_jobs)
-            features = features.reshape(len(features), -1)
+            features = filters.features(series, *parameters, self.n_jobs)
             if drawn.levels is not None:
                 described = drawn.levels.apply(levels.statistics(read))
                 features = np.concatenate([features, described], axis=1)

@@ -12,14 +12,6 @@ _CYCLES = 2.0  # a filter turns at most this often while it forgets
 _SAMPLE, _SAMPLED_STEPS, _PICKS = 32, 1 << 14, 2048  # what filters are calibrated on
 
 
-class NormalisedSeries(NamedTuple):
-    """Series, normalised and laid end to end, as the kernels read them."""
-
-    x: np.ndarray
-    starts: np.ndarray
-    lengths: np.ndarray
-
-
 class DrawnFilters(NamedTuple):
     """Filters (chunks, 64) and their mixing (chunks, TAPS), as they were drawn."""
 
@@ -29,12 +21,16 @@ class DrawnFilters(NamedTuple):
 
 
 class FilterDraft(NamedTuple):
-    """Filters as drawn, the numbers of the series to calibrate them on, and what draws the rest."""
+    """Filters as drawn, the numbers of the series to calibrate them on, and what draws the rest.
+
+    `count` is the number of training series.
+    """
 
     combinations: np.ndarray
     drawn: DrawnFilters
     sample: list[int]
     rng: np.random.Generator
+    count: int
 
 
 def draw_combinations(channels: int, units: int, rng: np.random.Generator) -> np.ndarray:
@@ -73,7 +69,7 @@ def draw_sample(count: int, length: float, rng: np.random.Generator) -> list[int
 
 
 def calibrate(
-    sample: NormalisedSeries,
+    sample: Any,
     combinations: np.ndarray,
     drawn: DrawnFilters,
     levels: int,
@@ -82,12 +78,13 @@ def calibrate(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Filters and responses of unit power on a sample, and thresholds among the responses.
 
-    Returns the packed filters (chunks, ROWS, 64) and thresholds (chunks, levels, 64), float32.
+    `sample` is a `NormalisedSeries`. Returns the packed filters (chunks, ROWS, 64) and thresholds
+    (chunks, levels, 64), float32.
     """
     from paralesn.engines.cpu import filters  # compiles kernels, slow to import
 
     eigenvalues, weights, mix = drawn
-    data, ones = (*sample, combinations), np.ones(weights.shape)
+    data, ones = (sample, combinations), np.ones(weights.shape)
     packed = filters.pack(eigenvalues, weights, mix, ones)
     power, _, _ = filters.calibrate(*data, packed, np.zeros(0, np.int64), n_jobs)
     weights = weights * _inverse_root(power)

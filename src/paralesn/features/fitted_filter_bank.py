@@ -2,16 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from paralesn.engines.cpu.filter_layout import CHUNK, KINDS, ROWS, RUN
+from paralesn.engines.cpu.filter_layout import CHUNK, ROWS, RUN
+from paralesn.features.filter_columns import FilterColumns
 from paralesn.features.levels import SHARE, STATISTICS, LevelScale
 from paralesn.persistence import register
-
-_FLOOR = 0.3  # of the median spread of a kind of feature: what hardly varies stays small
 
 
 @register
@@ -19,8 +17,8 @@ _FLOOR = 0.3  # of the median spread of a kind of feature: what hardly varies st
 class FittedFilterBank:
     """Filters as drawn and calibrated, and the features' mean and scale.
 
-    `channel_scale` (channels,) is what series are divided by, or None where each is normalised;
-    `levels` is None where levels are not described.
+    `n_series` is how many there were to learn from. `channel_scale` (channels,) is what series are
+    divided by, or None where each is normalised; `levels` is None where levels are not described.
     """
 
     filters: np.ndarray
@@ -28,17 +26,24 @@ class FittedFilterBank:
     thresholds: np.ndarray
     mean: np.ndarray
     scale: np.ndarray
+    n_series: int
     channel_scale: np.ndarray | None
     levels: LevelScale | None = None
 
+    @property
+    def layout(self) -> FilterColumns:
+        """Columns of the features, without those of levels."""
+        return FilterColumns(*self.thresholds.shape[:2])
+
     def check(self, model: Any = None) -> None:
         """Check that what a file said was learnt fits together."""
-        chunks, levels, width = self.thresholds.shape
-        channels, columns = self.combinations.shape[2], chunks * CHUNK * (levels + KINDS)
+        chunks, _, width = self.thresholds.shape
+        channels, columns = self.combinations.shape[2], self.layout.count
         further = 0 if self.levels is None else channels * STATISTICS
         arrays = (self.filters, self.combinations, self.thresholds, self.mean, self.scale)
         right = (
             width == CHUNK
+            and self.n_series > 0
             and self.filters.shape == (chunks, ROWS, CHUNK)
             and self.combinations.shape == (chunks, CHUNK // RUN, channels)
             and self.mean.shape == self.scale.shape == (columns + further,)
@@ -65,17 +70,11 @@ class FittedFilterBank:
 
     def scaled_by(self, mean: np.ndarray, spread: np.ndarray) -> "FittedFilterBank":
         """With the scale that follows from the features' means and standard deviations."""
-        varies = spread > 1e-6 * (np.abs(mean) + 1e-12)
+        end = self.layout.count
         scale = np.ones_like(spread)
-        chunks, thresholds, _ = self.thresholds.shape
-        units = chunks * CHUNK
-        ends = np.array([0, thresholds, *range(thresholds + 1, thresholds + 4)]) * units
-        for begin, end in pairwise(ends):
-            spreads = spread[begin:end][varies[begin:end]]
-            usual = float(np.median(spreads)) if spreads.size else 1.0
-            scale[begin:end] = np.hypot(spread[begin:end], _FLOOR * usual)
+        scale[:end] = self.layout.scale(mean[:end], spread[:end], self.n_series)
         if self.levels is not None:  # few columns, which have a share in the variance of all
-            few = slice(ends[-1], None)
-            weight = np.sqrt(SHARE * ends[-1] / spread[few].size)
-            scale[few] = np.where(varies[few], spread[few], 1.0) / weight
+            mean_level, few = mean[end:], spread[end:]
+            varies = few > 1e-6 * (np.abs(mean_level) + 1e-12)
+            scale[end:] = np.where(varies, few, 1.0) / np.sqrt(SHARE * end / few.size)
         return replace(self, mean=mean.astype(np.float32), scale=scale.astype(np.float32))

@@ -14,10 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from paralesn.engines.cpu.filter_layout import CHUNK, KINDS, ROWS, RUN, TAPS
+from paralesn.engines.cpu.filter_inputs import NormalisedSeries
+from paralesn.engines.cpu.filter_layout import (
+    BENDS,
+    CHANGES,
+    CHUNK,
+    KINDS,
+    PARTS,
+    ROWS,
+    RUN,
+    TAPS,
+    chunk_orders,
+    chunks_in_parts,
+)
 from paralesn.engines.cpu.kernels.simd import (
     LANES,
-    add,
     add_where_equal,
     count_above,
     count_equal,
@@ -66,15 +77,24 @@ def _clear(rows):
 
 
 @called
-def _differences(x, combination, t0, steps, drive):
-    """Drive (steps, runs) of a block: differences of each run's combination of channels of x."""
+def _drive(x, calm, combination, order, t0, steps, drive):
+    """Drive (steps, runs) of a block: differences of each run's combination of channels of x.
+
+    order      0 for the values themselves, 1 for changes, 2 for changes of changes
+    calm (f,)  what changes of changes are multiplied by
+    """
     for t in range(steps):
         for r in range(_RUNS):
             drive[t, r] = 0.0
-        if t0 + t == 0:
+        s = t0 + t
+        if s < order:
             continue
         for f in range(x.shape[1]):
-            d = x[t0 + t, f] - x[t0 + t - 1, f]
+            d = x[s, f]
+            if order >= CHANGES:
+                d -= x[s - 1, f]
+            if order == BENDS:
+                d = (d - (x[s - 1, f] - x[s - 2, f])) * calm[f]
             for r in range(_RUNS):
                 drive[t, r] += combination[r, f] * d
 
@@ -148,8 +168,8 @@ def _count(u, steps, thresholds, counts):
 
 
 @called
-def _compete(u, steps, extremes, sums, troughs):
-    """Add up responses, their squares, and the wins of every filter in its group."""
+def _compete(u, steps, extremes, peaks, troughs):
+    """Add up what each filter wins in its group as the largest, and count when it is the least."""
     for t in range(steps):
         most = least = load(u[t], 0)
         for j in range(LANES, CHUNK, LANES):
@@ -158,25 +178,25 @@ def _compete(u, steps, extremes, sums, troughs):
         store(extremes[t], 0, most)
         store(extremes[t], LANES, least)
     for j in range(0, CHUNK, LANES):
-        plain, squares, peaks = load(sums[0], j), load(sums[1], j), load(sums[2], j)
-        lows = load_counts(troughs, j)
+        high, lows = load(peaks, j), load_counts(troughs, j)
         for t in range(steps):
             v = load(u[t], j)
-            plain, squares = add(plain, v), multiply_add(v, v, squares)
-            peaks = add_where_equal(peaks, v, load(extremes[t], 0))
+            high = add_where_equal(high, v, load(extremes[t], 0))
             lows = count_equal(lows, v, load(extremes[t], LANES))
-        store(sums[0], j, plain)
-        store(sums[1], j, squares)
-        store(sums[2], j, peaks)
+        store(peaks, j, high)
         store_counts(troughs, j, lows)
 
 
 @kernel
-def _features(x, starts, lengths, combinations, packed, thresholds, chunk, out):
-    """Features of all series by one chunk of filters: out (series, thresholds + KINDS, filters).
+def _features(x, calm, starts, lengths, combinations, packed, thresholds, chunk, order, parts, out):
+    """Features of all series by one chunk of filters, which hears differences of an order.
 
-    x (rows, channels)   normalised series, end to end, beginning at `starts`
+    x (rows, channels)     normalised series, end to end, beginning at `starts`
+    calm (series, channels)   what changes of changes are multiplied by
     combinations (chunks, runs, channels), packed (chunks, ROWS, 64), thresholds (chunks, Q, 64)
+    parts                  in how many parts of a series to count; 1 leaves no columns of parts
+    out (series, columns)  Q + KINDS columns of each filter; then Q for each part, of the filters
+                           of those chunks that count in parts
     """
     rows, limits = packed[chunk], thresholds[chunk]
     drive = np.empty((_STEPS, _RUNS), np.float32)
@@ -184,38 +204,54 @@ def _features(x, starts, lengths, combinations, packed, thresholds, chunk, out):
     im = np.empty((_STEPS + 1, _RING), np.float32)
     u = np.empty((_STEPS, CHUNK), np.float32)
     extremes = np.empty((_STEPS, 2 * LANES), np.float32)
-    counts = np.empty((limits.shape[0] + 1, CHUNK), np.int32)
-    sums = np.empty((KINDS, CHUNK), np.float32)
-    troughs = counts[limits.shape[0]]
-    first = chunk * CHUNK
+    levels, units = limits.shape[0], packed.shape[0] * CHUNK
+    counts = np.empty((levels + 1, CHUNK), np.int32)
+    before = np.empty((levels, CHUNK), np.int32)
+    peaks, troughs = np.empty(CHUNK, np.float32), counts[levels]
+    first, later = chunk * CHUNK, units * (levels + KINDS)
+    apart = (out.shape[1] - later) // (PARTS * levels)
     for i in range(starts.size):
         length = lengths[i]
         series = x[starts[i] : starts[i] + length]
         for c in range(_RING):
             re[_STEPS, c] = im[_STEPS, c] = 0.0
-        _clear(counts)
-        _clear(sums)
-        for t0 in range(0, length, _STEPS):
-            steps = min(_STEPS, length - t0)
-            _differences(series, combinations[chunk], t0, steps, drive)
-            _advance(drive, steps, rows, re, im)
-            _mix(re, im, steps, rows, u)
-            _count(u, steps, limits, counts)
-            _compete(u, steps, extremes, sums, troughs)
-        per_step = np.float32(1.0) / np.float32(length)
-        for q in range(limits.shape[0]):
-            for c in range(CHUNK):
-                out[i, q, first + c] = np.float32(counts[q, c]) * per_step
         for c in range(CHUNK):
-            mean = sums[0, c] * per_step
-            variance = sums[1, c] * per_step - mean * mean
-            out[i, limits.shape[0], first + c] = np.sqrt(max(variance, np.float32(0.0)))
-            out[i, limits.shape[0] + 1, first + c] = sums[2, c] * per_step
-            out[i, limits.shape[0] + 2, first + c] = np.float32(troughs[c]) * per_step
+            peaks[c] = 0.0
+            for q in range(levels + 1):
+                counts[q, c] = 0
+        for p in range(parts):
+            begin, end = length * p // parts, length * (p + 1) // parts
+            for q in range(levels):
+                for c in range(CHUNK):
+                    before[q, c] = counts[q, c]
+            for t0 in range(begin, end, _STEPS):
+                steps = min(_STEPS, end - t0)
+                _drive(series, calm[i], combinations[chunk], order, t0, steps, drive)
+                _advance(drive, steps, rows, re, im)
+                _mix(re, im, steps, rows, u)
+                _count(u, steps, limits, counts)
+                _compete(u, steps, extremes, peaks, troughs)
+            if parts > 1:
+                per_step = np.float32(1.0) / np.float32(max(end - begin, 1))
+                for q in range(levels):
+                    at = later + (p * levels + q) * apart + first
+                    for c in range(CHUNK):
+                        out[i, at + c] = np.float32(counts[q, c] - before[q, c]) * per_step
+        per_step = np.float32(1.0) / np.float32(length)
+        for q in range(levels):
+            for c in range(CHUNK):
+                out[i, q * units + first + c] = np.float32(counts[q, c]) * per_step
+        for c in range(CHUNK):  # roots, since most filters win seldom
+            high = max(peaks[c] * per_step, np.float32(0.0))
+            out[i, levels * units + first + c] = np.sqrt(high)
+            low = np.float32(troughs[c]) * per_step
+            out[i, (levels + 1) * units + first + c] = np.sqrt(low)
 
 
 @kernel
-def _calibrate(x, starts, lengths, combinations, packed, chunk, picks, power, squares, picked):
+def _calibrate(
+    x, calm, starts, lengths, combinations, packed, chunk, order, picks, power, squares, picked
+):
     """Look at a chunk's filters and responses on some series.
 
     power, squares (64,)   sums over all steps of abs(h)^2 and of the squared responses
@@ -233,7 +269,7 @@ def _calibrate(x, starts, lengths, combinations, packed, chunk, picks, power, sq
             re[_STEPS, c] = im[_STEPS, c] = 0.0
         for t0 in range(0, lengths[i], _STEPS):
             steps = min(_STEPS, lengths[i] - t0)
-            _differences(series, combinations[chunk], t0, steps, drive)
+            _drive(series, calm[i], combinations[chunk], order, t0, steps, drive)
             _advance(drive, steps, rows, re, im)
             _mix(re, im, steps, rows, u)
             for t in range(steps):
@@ -248,59 +284,19 @@ def _calibrate(x, starts, lengths, combinations, packed, chunk, picks, power, sq
             seen += steps
 
 
-@kernel
-def _normalise(x, starts, lengths, first, stop, out):
-    """Series first .. stop in units of each channel's standard deviation; no spread becomes zero.
-
-    Only differences matter to the filters, so the mean stays; values are divided by the largest
-    before they are squared, so that nothing overflows.
-    """
-    for i in range(first, stop):
-        start, end = starts[i], starts[i] + lengths[i]
-        for f in range(x.shape[1]):
-            largest = 0.0
-            for t in range(start, end):
-                largest = max(largest, abs(x[t, f]))
-            unit = largest if largest > 0 else 1.0
-            origin, total, squares = x[start, f] / unit, 0.0, 0.0
-            for t in range(start, end):
-                total += x[t, f] / unit - origin
-            mean = total / lengths[i]
-            for t in range(start, end):
-                d = x[t, f] / unit - origin - mean
-                squares += d * d
-            spread = np.sqrt(squares / lengths[i])
-            inverse = 1.0 / spread if spread > 4 * _EPS else 0.0
-            for t in range(start, end):
-                out[t, f] = (x[t, f] / unit - origin - mean) * inverse
-
-
-def normalise(
-    x: np.ndarray, starts: np.ndarray, lengths: np.ndarray, n_jobs: int | None
-) -> np.ndarray:
-    """Series in x (rows, channels), float64, each channel of each in units of its spread."""
-    out = np.empty(x.shape, np.float32)
-    size = max(1, -(-starts.size // 64))
-
-    def work(first: int) -> None:
-        _normalise(x, starts, lengths, first, min(first + size, starts.size), out)
-
-    threads.for_each(work, range(0, starts.size, size), threads.count(n_jobs))
-    return out
-
-
 def features(
-    x: np.ndarray,
-    starts: np.ndarray,
-    lengths: np.ndarray,
+    series: NormalisedSeries,
     combinations: np.ndarray,
     packed: np.ndarray,
     thresholds: np.ndarray,
     n_jobs: int | None,
 ) -> np.ndarray:
-    """Features (series, thresholds + KINDS, filters) of normalised series, float32."""
-    count = len(packed)
-    out = np.empty((starts.size, thresholds.shape[1] + KINDS, count * CHUNK), np.float32)
+    """Features (series, columns) of normalised series, float32; see `_features`."""
+    x, calm, starts, lengths = series
+    count, levels = len(packed), thresholds.shape[1]
+    orders, apart = chunk_orders(count), chunks_in_parts(count)
+    columns = (count * (levels + KINDS) + apart * PARTS * levels) * CHUNK
+    out = np.empty((starts.size, columns), np.float32)
     workers = threads.count(n_jobs)
     # A few series at a time for each chunk of filters: enough work for every thread.
     size = max(1, -(-starts.size * count // max(64, 8 * workers)))
@@ -308,9 +304,10 @@ def features(
 
     def work(job: tuple[int, int]) -> None:
         chunk, first = job
-        cut = slice(first, first + size)
+        cut, parts = slice(first, first + size), PARTS if chunk < apart else 1
         _features(
-            x, starts[cut], lengths[cut], combinations, packed, thresholds, chunk, out[cut]
+            x, calm[cut], starts[cut], lengths[cut], combinations, packed, thresholds, chunk,
+            orders[chunk], parts, out[cut],
         )  # fmt: skip
 
     threads.for_each(work, jobs, workers)
@@ -318,9 +315,7 @@ def features(
 
 
 def calibrate(
-    x: np.ndarray,
-    starts: np.ndarray,
-    lengths: np.ndarray,
+    series: NormalisedSeries,
     combinations: np.ndarray,
     packed: np.ndarray,
     picks: np.ndarray,
@@ -330,11 +325,12 @@ def calibrate(
     count = len(packed)
     power, squares = np.zeros((count, CHUNK)), np.zeros((count, CHUNK))
     picked = np.empty((count, picks.size, CHUNK), np.float32)
+    orders = chunk_orders(count)
 
     def work(c: int) -> None:
-        given: Any = (x, starts, lengths, combinations, packed, c, picks)
+        given: Any = (*series, combinations, packed, c, orders[c], picks)
         _calibrate(*given, power[c], squares[c], picked[c])
 
     threads.for_each(work, range(count), threads.count(n_jobs))
-    steps = int(lengths.sum())
+    steps = int(series.lengths.sum())
     return power / steps, squares / steps, picked
