@@ -22,7 +22,7 @@ _UNUSABLE = (OSError, EOFError, pickle.UnpicklingError)  # what damaged and miss
 def source_stamp(folder: Path) -> str:
     """Digest of every Python file below `folder`, and of those that say how it is compiled."""
     digest = hashlib.sha256()
-    for name in ("compiler.py", "kernel_cache.py"):
+    for name in ("compiler.py", "kernel_cache.py", "linked_functions.py"):
         digest.update(Path(__file__).with_name(name).read_bytes())
     for path in sorted(folder.rglob("*.py")):
         digest.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes())
