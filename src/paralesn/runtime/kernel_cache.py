@@ -8,6 +8,7 @@ there: with a Numba that has others, kernels are compiled in every process, and 
 
 import hashlib
 import pickle
+import sys
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -59,6 +60,13 @@ def _warn_once(reason: str) -> None:
 
 
 @cache
+def _say_once() -> None:
+    """Say on a terminal what the first use waits for."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        print("paralesn: compiling kernels for this machine, once ...", file=sys.stderr, flush=True)
+
+
+@cache
 def _caches() -> dict[str, Any]:
     """The classes of caches, made when they are needed: Numba may lack what they build on."""
     from numba.core import caching
@@ -100,6 +108,13 @@ def _caches() -> dict[str, Any]:
                 filename_base=self._impl.filename_base,
                 source_stamp=STAMP,
             )
+
+        def load_overload(self, *arguments: Any) -> Any:
+            """What is on disk, or None, which means that it is compiled now."""
+            found = super().load_overload(*arguments)
+            if found is None:
+                _say_once()
+            return found
 
         def _index_key(self, sig: Any, codegen: Any) -> Any:
             return sig, codegen.magic_tuple(), described(self._py_func)
