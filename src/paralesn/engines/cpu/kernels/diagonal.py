@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from paralesn.engines.cpu.kernels.output_memory import fetch_ahead, share_pages
+from paralesn.engines.cpu.kernels.room import clear, empty_rows
 from paralesn.engines.cpu.kernels.tanh import tanh
 from paralesn.runtime.compiler import called, inlined, kernel
 
@@ -236,14 +237,18 @@ def layer_kernel(is_complex: bool, is_ring: bool, width: int, is_token: bool) ->
         # Units advanced per slice: its own and the halo, in whole vectors.
         reach = min((width + max(size - 1, left) + 7) // 8 * 8, length)
         held = _WEIGHTS - _PARAMETERS if is_token else packed.shape[1]
-        row = np.zeros((_PARAMETERS + held, length), packed.dtype)
-        states = np.zeros((stop_slice - first_slice, 2, length), packed.dtype)
+        row = empty_rows(packed, _PARAMETERS + held, length)
+        clear(row)
+        # Two rows for each slice: real and imaginary parts.
+        states = empty_rows(packed, 2 * (stop_slice - first_slice), length)
+        clear(states)
         loaded = -1
         data, pitch = out.ctypes.data, out.shape[1] * out.itemsize
         for b in range(first, stop):
             start, to, steps = starts[b], targets[b], steps_of[b]
             for s in range(first_slice, stop_slice):
-                _load(states[s - first_slice], state[b], s * width - left, reach)
+                here = 2 * (s - first_slice)
+                _load(states[here : here + 2], state[b], s * width - left, reach)
             for t0 in range(0, steps, block):
                 if every_step and parts > 1:
                     stop_at = min(t0 + block, steps) * pitch
@@ -254,7 +259,8 @@ def layer_kernel(is_complex: bool, is_ring: bool, width: int, is_token: bool) ->
                     if loaded != s:
                         loaded = s
                         _copy(row[_PARAMETERS:], packed[s, :held])
-                    _copy(row, states[s - first_slice])
+                    here = 2 * (s - first_slice)
+                    _copy(row, states[here : here + 2])
                     for t in range(t0, min(t0 + block, steps)):
                         if is_ring:
                             x = source[start + t, column : column + features]
@@ -286,9 +292,10 @@ def layer_kernel(is_complex: bool, is_ring: bool, width: int, is_token: bool) ->
                                 imaginary = out_column + units + a
                                 z = out[r, imaginary : imaginary + own]
                                 _write_raw(row[_STATE_IM, left:], z)
-                    _copy(states[s - first_slice], row[: _STATE_IM + 1])
+                    _copy(states[here : here + 2], row[: _STATE_IM + 1])
             for s in range(first_slice, stop_slice):
-                own_states = states[s - first_slice]
+                here = 2 * (s - first_slice)
+                own_states = states[here : here + 2]
                 for i in range(min(width, units - s * width)):
                     if is_complex:
                         state_after[b, s * width + i] = complex(
