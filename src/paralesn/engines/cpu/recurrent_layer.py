@@ -63,7 +63,7 @@ class PackedRecurrent(NamedTuple):
         portions = [order[k : k + self.together] for k in range(0, count, self.together)]
         calls = [
             partial(
-                run_together, *self.parameters, work.source, starts, work.column, work.features,
+                self.kernel, *self.parameters, work.source, starts, work.column, work.features,
                 steps, portion, work.before, work.after, work.target, targets, work.target_column,
                 work.every_step,
             )
