@@ -62,8 +62,8 @@ class ParalESNClassifier(BaseClassifier):
 
     def __init__(
         self,
-        units: int = 1024,
-        thresholds: int = 8,
+        units: int = 2048,
+        thresholds: int = 4,
         class_weight: Any = None,
         n_jobs: int = 1,
         random_state: int | None = None,
@@ -117,8 +117,8 @@ class ParalESNRegressor(BaseRegressor):
 
     def __init__(
         self,
-        units: int = 1024,
-        thresholds: int = 8,
+        units: int = 2048,
+        thresholds: int = 4,
         n_jobs: int = 1,
         random_state: int | None = None,
     ) -> None:

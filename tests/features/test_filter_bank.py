@@ -12,22 +12,31 @@ SMALL = {"units": 64, "thresholds": 5}
 
 def responses(bank, x):
     """Responses (time, units) of one normalised series (time, channels), step by step."""
-    re = bank.filters_.astype(float)
+    chunks = len(bank.filters_)
+    few = 3 * chunks // 16
+    heard = [1] * (chunks - 2 * few) + [0] * few + [2] * few
+    changes = np.diff(x, axis=0)
+    rough = changes.std(axis=0) if len(x) > 1 else np.zeros(x.shape[1])
+    calm = np.divide(1, rough, out=np.zeros_like(rough), where=rough > 1e-6)
+    drives = [np.zeros_like(x) for _ in range(3)]
+    drives[0], drives[1][1:] = x, changes
+    drives[2][2:] = np.diff(x, n=2, axis=0) * calm
     columns = []
-    for rows, combination in zip(re, bank.combinations_.astype(float), strict=True):
+    for rows, combination, order in zip(
+        bank.filters_.astype(float), bank.combinations_.astype(float), heard, strict=True
+    ):
         eigenvalues, weights = rows[0] + 1j * rows[1], rows[2] + 1j * rows[3]
         mix = rows[4:7] + 1j * rows[7:10]
         h, found = np.zeros(64, complex), []
-        for t in range(len(x)):
-            change = x[t] - x[t - 1] if t else np.zeros(x.shape[1])
-            h = eigenvalues * h + weights * np.repeat(combination @ change, 16)
+        for drive in drives[order]:
+            h = eigenvalues * h + weights * np.repeat(combination @ drive, 16)
             found.append(sum(mix[k] * np.roll(h, -k) for k in range(3)).real)
         columns.append(found)
     return np.concatenate(columns, axis=1)
 
 
 def plain_features(bank, x):
-    """All features of one series, not standardised: shares, std, peaks, troughs."""
+    """All features of one series, not standardised: shares, peaks, troughs, shares of quarters."""
     spread = x.std(axis=0)
     x = np.divide(x - x.mean(axis=0), spread, out=np.zeros_like(x), where=spread > 1e-12)
     u = responses(bank, x)
@@ -40,23 +49,36 @@ def plain_features(bank, x):
             mine = u[:, group]
             peaks[:, group] = np.where(mine == mine.max(axis=1, keepdims=True), mine, 0)
             troughs[:, group] = mine == mine.min(axis=1, keepdims=True)
-    return np.concatenate([*shares, u.std(axis=0), peaks.mean(axis=0), troughs.mean(axis=0)])
+    kinds = [*shares, np.sqrt(np.maximum(peaks.mean(axis=0), 0)), np.sqrt(troughs.mean(axis=0))]
+    some = u.shape[1] // 64 // 8 * 64
+    for p in range(4 if some else 0):
+        part = u[len(u) * p // 4 : len(u) * (p + 1) // 4, :some]
+        for level in thresholds[:, :some]:
+            kinds.append((part > level).sum(axis=0) / max(len(part), 1))
+    return np.concatenate(kinds)
 
 
+@pytest.mark.parametrize("units", [64, 512, 1024])
 @pytest.mark.parametrize("channels", [1, 3, 12])
 @pytest.mark.parametrize("thresholds", [1, 4, 7])
-def test_equals_the_features_step_by_step(rng, channels, thresholds):
+def test_equals_the_features_step_by_step(rng, units, channels, thresholds):
     X = [rng.normal(size=(n, channels)).cumsum(axis=0) for n in (3, 31, 32, 33, 100, 200)]
-    bank = pe.FilterBank(units=128, thresholds=thresholds).fit(X)
+    bank = pe.FilterBank(units=units, thresholds=thresholds).fit(X)
     # Thresholds are responses to training series: only to others are ties a matter of chance.
     X = [rng.normal(size=x.shape).cumsum(axis=0) for x in X]
     found = bank.transform(X).astype(float) * bank.scale_ + bank.mean_
+    assert found.shape[1] == bank.n_features_out_
     for x, row in zip(X, found, strict=True):
         expected = plain_features(bank, x)
         # A response within rounding of a threshold or of a rival counts for one step of many.
         close = np.abs(row - expected) < 1e-4
         assert close.mean() > 0.995
-        assert np.abs(row - expected).max() < 3.5 / len(x) + 1e-3
+        whole, counted = units * (thresholds + 2), units * thresholds
+        assert np.abs(row - expected)[:counted].max() < 3.5 / len(x) + 1e-3
+        wins = slice(counted, whole)  # roots
+        assert np.abs(row**2 - expected**2)[wins].max() < 3.5 / len(x) + 1e-3
+        if whole < row.size:
+            assert np.abs(row - expected)[whole:].max() < 3.5 / max(len(x) // 4, 1) + 1e-3
 
 
 def test_thresholds_are_quantiles_and_responses_have_unit_power(rng):
@@ -76,8 +98,30 @@ def test_features_are_centred_and_what_hardly_varies_stays_small(rng):
     Z = pe.FilterBank(**SMALL).fit_transform(X)
     assert Z.dtype == np.float32
     np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-4)
-    assert Z.std(axis=0).max() < 1
-    assert np.median(Z.std(axis=0)) > 0.9
+    assert 0.8 < Z.var(axis=0).mean() < 1
+    bank = pe.FilterBank(units=1024).fit(X)
+    Z, raw = bank.transform(X), bank.transform(X) * bank.scale_
+    assert 0.7 < Z.var(axis=0).mean() < 1
+    shares, spread = Z.std(axis=0)[: 4 * 640], raw.std(axis=0)[: 4 * 640]
+    assert shares[spread.argmin()] < np.median(shares) / 2
+
+
+def test_families_have_their_shares_of_the_variance(rng):
+    """Changes count most, then values and bends; where something happens if series are many."""
+    X = rng.normal(size=(60, 80)).cumsum(axis=1)
+    found = []
+    for count in (60, 600):
+        Z = pe.FilterBank(units=1024).fit_transform(np.tile(X, (count // 60, 1)))
+        variance = Z.var(axis=0)
+        whole, parts = (
+            variance[: 6 * 1024].reshape(6, 16, 64).sum(axis=(0, 2)),
+            variance[6 * 1024 :],
+        )
+        total = whole.sum()
+        assert whole[:10].sum() / total == pytest.approx(1 / 1.6, abs=0.03)
+        assert whole[10:13].sum() / total == pytest.approx(0.3 / 1.6, abs=0.02)
+        found.append(parts.sum() / total)
+    assert found == pytest.approx([0.12 * 60 / 160, 0.12 * 600 / 700], rel=0.15)
 
 
 @pytest.mark.parametrize("ragged", [False, True])

@@ -40,7 +40,7 @@ class FilterColumns(NamedTuple):
     thresholds: int
 
     @property
-    def count(self) -> int:
+    def size(self) -> int:
         """Number of columns."""
         apart = chunks_in_parts(self.chunks) * PARTS * self.thresholds
         return (self.chunks * (self.thresholds + KINDS) + apart) * CHUNK
@@ -58,7 +58,7 @@ class FilterColumns(NamedTuple):
                 yield Family(mine[:levels].ravel(), weight * _SHARES)
                 yield Family(mine[levels], weight * _WINS)
                 yield Family(mine[levels + 1], weight * _WINS)
-        for part in np.arange(whole.size, self.count).reshape(PARTS, -1):
+        for part in np.arange(whole.size, self.size).reshape(PARTS, -1):
             if part.size:
                 yield Family(part, total * _PARTS / PARTS * series / (series + _MANY))
 
@@ -71,6 +71,6 @@ class FilterColumns(NamedTuple):
             spreads = spread[columns]
             varies = spreads > 1e-6 * (np.abs(mean[columns]) + 1e-12)
             usual = float(np.median(spreads[varies])) if varies.any() else 1.0
-            size = np.sqrt(weight / total * self.count / columns.size)
+            size = np.sqrt(weight / total * self.size / columns.size)
             scale[columns] = np.hypot(spreads, _FLOOR * usual) / size
         return scale

@@ -23,14 +23,14 @@ class DrawnFilters(NamedTuple):
 class FilterDraft(NamedTuple):
     """Filters as drawn, the numbers of the series to calibrate them on, and what draws the rest.
 
-    `count` is the number of training series.
+    `n_series` is how many there are to learn from.
     """
 
     combinations: np.ndarray
     drawn: DrawnFilters
     sample: list[int]
     rng: np.random.Generator
-    count: int
+    n_series: int
 
 
 def draw_combinations(channels: int, units: int, rng: np.random.Generator) -> np.ndarray:

@@ -38,7 +38,7 @@ class FittedFilterBank:
     def check(self, model: Any = None) -> None:
         """Check that what a file said was learnt fits together."""
         chunks, _, width = self.thresholds.shape
-        channels, columns = self.combinations.shape[2], self.layout.count
+        channels, columns = self.combinations.shape[2], self.layout.size
         further = 0 if self.levels is None else channels * STATISTICS
         arrays = (self.filters, self.combinations, self.thresholds, self.mean, self.scale)
         right = (
@@ -70,7 +70,7 @@ class FittedFilterBank:
 
     def scaled_by(self, mean: np.ndarray, spread: np.ndarray) -> "FittedFilterBank":
         """With the scale that follows from the features' means and standard deviations."""
-        end = self.layout.count
+        end = self.layout.size
         scale = np.ones_like(spread)
         scale[:end] = self.layout.scale(mean[:end], spread[:end], self.n_series)
         if self.levels is not None:  # few columns, which have a share in the variance of all

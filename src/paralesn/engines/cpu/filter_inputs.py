@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from paralesn.engines.cpu.filter_layout import SMOOTH
 from paralesn.runtime import threads
 from paralesn.runtime.compiler import kernel
 
@@ -57,7 +58,7 @@ def _normalise(x, starts, lengths, first, stop, out, calm):
                 d = x[t, f] / unit - x[t - 1, f] / unit - slope
                 squares += d * d
             rough = np.sqrt(squares / max(lengths[i] - 1, 1)) * inverse
-            calm[i, f] = 1.0 / rough if rough > 1e-6 else 0.0
+            calm[i, f] = 1.0 / rough if rough > SMOOTH else 0.0
 
 
 def normalised(

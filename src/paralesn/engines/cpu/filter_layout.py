@@ -7,6 +7,8 @@ KINDS = 2  # statistics of a response besides its shares above thresholds
 PARTS = 4  # of a series, in each of which some responses' shares are counted
 ROWS = 4 + 2 * TAPS  # rows of a chunk's parameters: eigenvalue, weight and taps, as complex pairs
 
+SMOOTH = 1e-6  # spread of the changes of a normalised series below which its bends are not heard
+
 VALUES, CHANGES, BENDS = 0, 1, 2  # what a chunk hears: the series or its differences of this order
 
 
