@@ -18,6 +18,7 @@ SUITES = {
     "forecasting": "Accuracy of default forecasts of real series, beside statsforecast",
     "probabilities": "How calibrated the classifier is, beside scikit-learn's calibration",
     "series_regression": "A number for every series, beside aeon's Rocket regressors",
+    "archive": "The default classifier on archive datasets: seeds, ranks, time beside MiniRocket",
     "classifiers": "Accuracy against time, beside MiniRocket, MultiRocket and Hydra",
     "scaling": "What a step, a unit and a series cost as their numbers grow",
 }

@@ -1,6 +1,9 @@
 """Components of estimators that were given none, chosen by experiment.
 
-Classification: filter banks were compared by their mean accuracy on 31 archive datasets. For
+Classification: what filters hear, how they are summed up and how families of features are weighed
+was compared by accuracy on held-out thirds of the training parts of 31 archive datasets, ten
+splits and two draws each; weights lie on a plateau, and neither weights chosen for each dataset nor
+twice as many filters or thresholds gained more than .0015. For
 `PooledStates`, 110 random reservoirs of 512 units, then 12 refined ones of 1 024, were compared on
 every other one of these, with several pools each.
 Regression of whole series: banks with and without levels, by the R2 of held-out folds of the
