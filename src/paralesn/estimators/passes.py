@@ -64,6 +64,10 @@ class Pass(ABC):
     def finish(self, partial: Any) -> Any:
         """The next pass, or the fitted estimator, from the partial of all blocks."""
 
+    def use_up(self, partial: Any) -> Any:
+        """As `finish`, from a partial that nobody needs any more."""
+        return self.finish(partial)
+
     def wants(self, first: int, count: int) -> bool:
         """Whether series ``first`` to before ``first + count`` matter to this pass."""
         return True
@@ -89,7 +93,7 @@ class Pass(ABC):
 def carry_out(step: Any, block: Block) -> Any:
     """The estimator that passes over a single block lead to."""
     while isinstance(step, Pass):
-        step = step.finish(step.digest(block))
+        step = step.use_up(step.digest(block))
     return step
 
 

@@ -8,6 +8,7 @@ series are computed once.
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -30,6 +31,7 @@ from paralesn.readouts.dual_statistics import (
     DualAccumulator,
     DualStatistics,
     KeptRows,
+    keeps_rows,
     sample_rows,
 )
 from paralesn.readouts.fitted_dual_ridge import LeftOut
@@ -356,6 +358,8 @@ class FeaturePass(_SeriesPass):
         if isinstance(self.readout, DualRidge):
             before = None if into is None else into.statistics
             grown = DualAccumulator(before, self.survey.count)
+            if keeps_rows(self.survey.count, int(self.features.n_features_out_)):
+                lessons = iter([_gathered(lessons, len(source))])
             for rows in lessons:
                 grown.add_rows(rows)
             return FeaturePartial(statistics=grown.statistics)
@@ -394,9 +398,16 @@ class FeaturePass(_SeriesPass):
 
     def finish(self, partial: FeaturePartial) -> Any:
         """The fitted estimator."""
+        return self._finished(partial, overwrite=False)
+
+    def use_up(self, partial: FeaturePartial) -> Any:
+        """The same from a partial that nobody needs any more, without copies of its rows."""
+        return self._finished(partial, overwrite=True)
+
+    def _finished(self, partial: FeaturePartial, overwrite: bool) -> Any:
         check_partial(partial, FeaturePartial)
         if partial.statistics is not None:
-            return self._dual(partial.statistics)
+            return self._dual(partial.statistics, overwrite)
         kept = partial.kept
         assert kept is not None
         is_weighted, readout = self.task.is_weighted(self.survey.targets), partial.readout
@@ -423,18 +434,23 @@ class FeaturePass(_SeriesPass):
             left_out = LeftOut(kept.numbers, predictions.reshape(len(kept), -1))
         return self._assembled(features, readout, left_out, kept)
 
-    def _dual(self, statistics: DualStatistics) -> Any:
+    def _dual(self, statistics: DualStatistics, overwrite: bool) -> Any:
         features, seen = self.features, statistics
         if self.is_raw:
-            features, seen = self._standardised(statistics)
-        readout = clone(self.readout).fit_statistics(seen, self.is_flat)
+            features, seen = self._standardised(statistics, overwrite)
+        # Features that were standardised are nobody else's.
+        readout = clone(self.readout).fit_statistics(
+            seen, self.is_flat, overwrite=overwrite or self.is_raw
+        )
         return self._assembled(features, readout, readout.left_out_, seen.rows)
 
-    def _standardised(self, seen: DualStatistics) -> tuple[Any, DualStatistics]:
+    def _standardised(
+        self, seen: DualStatistics, overwrite: bool = False
+    ) -> tuple[Any, DualStatistics]:
         """The filter bank with means and scales of its features, and statistics in their units."""
         features = clone(self.features)
         features.fitted_ = bank = self.features.fitted_.scaled_by(*seen.moments())
-        return features, seen.standardised(bank.mean, bank.scale)
+        return features, seen.standardised(bank.mean, bank.scale, overwrite)
 
     def _assembled(
         self, features: Any, readout: Any, left_out: LeftOut | None, kept: KeptRows
@@ -443,6 +459,17 @@ class FeaturePass(_SeriesPass):
             features, readout, self.survey.targets, self.missing, left_out, kept
         )
         return self.fitted(state)
+
+
+def _gathered(lessons: Iterator[KeptRows], count: int) -> KeptRows:
+    """All rows of a block, written to one array as they come, so that there is no second copy."""
+    first = next(lessons)
+    X, done, others = np.empty((count, first.X.shape[1]), first.X.dtype), 0, []
+    for rows in chain([first], lessons):
+        X[done : done + len(rows)] = rows.X
+        done += len(rows)
+        others.append(replace(rows, X=rows.X[:, :0]))
+    return replace(others[0].joined(*others[1:]), X=X)
 
 
 # -- beginning -------------------------------------------------------------------------------------

@@ -231,8 +231,8 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         layout = FilterColumns(self.units // CHUNK, self.thresholds)
         columns = np.zeros(layout.size + further, np.float32)
         return FittedFilterBank(
-            filters, draft.combinations, thresholds, columns, columns, draft.n_series, channel_scale,
-            level_scale,
+            filters, draft.combinations, thresholds, columns, columns, draft.n_series,
+            channel_scale, level_scale,
         )  # fmt: skip
 
     def _normalised(self, series: Series, channel_scale: np.ndarray | None) -> Any:

@@ -35,8 +35,8 @@ class LinearFit(NamedTuple):
     left_out: LeftOut
 
 
-def fit_rows(rows: KeptRows, alphas: np.ndarray) -> LinearFit:
-    """Fit to rows that are all in memory."""
+def fit_rows(rows: KeptRows, alphas: np.ndarray, overwrite: bool = False) -> LinearFit:
+    """Fit to rows that are all in memory, and with `overwrite` used up."""
     used = np.flatnonzero(rows.weight)
     if len(used) < len(rows):
         rows = rows.taken(used)
@@ -46,7 +46,7 @@ def fit_rows(rows: KeptRows, alphas: np.ndarray) -> LinearFit:
     if weight is not None:
         x_mean = np.einsum("i,ij->j", weight / weight.sum(), X)
     y_mean = np.average(Y, axis=0, weights=weight)
-    Z, targets = _centred(X, weight, x_mean), _centred(Y, weight, y_mean)
+    Z, targets = _centred(X, weight, x_mean, overwrite), _centred(Y, weight, y_mean)
     share = w / w.sum()
     kept = np.arange(len(Z))
     if min(Z.shape) <= dual_statistics.SMALL:
@@ -88,9 +88,12 @@ def _sampled_rows(count: int, most: int) -> np.ndarray:
     return np.sort(np.random.default_rng(0).choice(count, most, replace=False))
 
 
-def _centred(values: np.ndarray, weight: np.ndarray | None, mean: np.ndarray) -> np.ndarray:
+def _centred(
+    values: np.ndarray, weight: np.ndarray | None, mean: np.ndarray, overwrite: bool = False
+) -> np.ndarray:
     """Rows without the mean, times the roots of the weights, in their own precision."""
-    centred = values - mean.astype(values.dtype)
+    centred: np.ndarray
+    centred = np.subtract(values, mean.astype(values.dtype), out=values if overwrite else None)
     if weight is not None:
         centred *= np.sqrt(weight)[:, None].astype(values.dtype)
     return centred
@@ -188,13 +191,16 @@ class DualRidge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEst
         return self
 
     @single_threaded_blas()
-    def fit_statistics(self, statistics: DualStatistics, flat: bool = False) -> Self:
+    def fit_statistics(
+        self, statistics: DualStatistics, flat: bool = False, overwrite: bool = False
+    ) -> Self:
         """Fit to rows of which only the statistics are here, such as merged ones of several parts.
 
-        With `flat`, targets were (n,), and predictions are.
+        With `flat`, targets were (n,), and predictions are. With `overwrite`, the rows that the
+        statistics keep are used up, which saves a copy of them.
         """
         self.check_parameters()
-        self.fitted_ = self._solved(statistics, flat, None)
+        self.fitted_ = self._solved(statistics, flat, None, overwrite)
         return self
 
     @single_threaded_blas()
@@ -243,12 +249,16 @@ class DualRidge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEst
         return None if sample_weight is None else inputs.row_weights(sample_weight, y)
 
     def _solved(
-        self, seen: DualStatistics, flat: bool, names: np.ndarray | None
+        self,
+        seen: DualStatistics,
+        flat: bool,
+        names: np.ndarray | None,
+        overwrite: bool = False,
     ) -> FittedDualRidge:
         """The solution from what was seen, with penalties of the sum over all features."""
         alphas = np.asarray(self.alphas, float) * seen.n_features
         if seen.sums is None:
-            solved = fit_rows(seen.rows, alphas)
+            solved = fit_rows(seen.rows, alphas, overwrite)
         else:
             solved = fit_sums(seen.sums, seen.rows, alphas)
         return self._state(solved, flat, names)

@@ -177,16 +177,19 @@ class DualStatistics:
             sums = sums.grown(rows)
         return replace(self, kept=(sample_rows(self.kept),), sums=sums)
 
-    def standardised(self, mean: np.ndarray, scale: np.ndarray) -> Self:
-        """Statistics of features (x - mean) / scale, which come in the precision of the rows."""
+    def standardised(self, mean: np.ndarray, scale: np.ndarray, overwrite: bool = False) -> Self:
+        """Statistics of features (x - mean) / scale, which come in the precision of the rows.
+
+        With `overwrite`, the arrays of these statistics are used up.
+        """
         rows = self.rows
         dtype = rows.X.dtype
-        scaled = rows.X - mean.astype(dtype)
+        scaled = np.subtract(rows.X, mean.astype(dtype), out=rows.X if overwrite else None)
         scaled /= scale.astype(dtype)
         kept = (replace(rows, X=scaled),)
         sums = self.sums
         if sums is not None:
-            gram = sums.gram / scale
+            gram = np.divide(sums.gram, scale, out=sums.gram if overwrite else None)
             gram /= scale[:, None]
             cross, x_mean = sums.cross / scale[:, None], (sums.x_mean - mean) / scale
             sums = replace(sums, gram=gram, cross=cross, x_mean=x_mean)
