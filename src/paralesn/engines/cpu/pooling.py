@@ -138,7 +138,7 @@ def _pool_slices(run_layer: Any, single: bool) -> Any:
                 for s in range(packed.shape[0]):
                     run_layer(
                         x, row, 0, features, length, before, after, states, target, -s * width,
-                        packed, taps, mix_bias, left, True, block, 0, 1, s, s + 1,
+                        packed, taps, mix_bias, left, True, block, 0, 1, s, s + 1, 0, 1,
                     )  # fmt: skip
                     digest(
                         states[: length[0]], steps, t0, wanted.kinds, marks[s], partial[s],
