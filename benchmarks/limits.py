@@ -28,6 +28,10 @@ class Limits(NamedTuple):
     multiply_add: float  # one multiply-add
     unit_step: float  # recurrence, mixing with three taps and tanh of one unit, nothing stored
 
+    def least(self, other: "Limits") -> "Limits":
+        """The better one of each, of two measurements."""
+        return Limits(*map(min, self, other))
+
 
 def measure() -> Limits:
     """All limits, each the best of its rounds."""

@@ -55,15 +55,17 @@ class Point(NamedTuple):
 
     cost: float  # nanoseconds for a step of a unit
     megabytes: float  # peak memory
+    least_megabytes: float
     limit: float  # nanoseconds
     limited_by: str
-    least_megabytes: float
 
 
 def run() -> Report:
     """Measure every curve."""
     report = Report("Nanoseconds for a step of a unit as a job grows, float64, all cores")
     allowed = limits.measure()
+    measured = {name: [_measure(name, size) for size in sizes] for name, sizes in SIZES.items()}
+    allowed = allowed.least(limits.measure())  # a busy moment must not make a limit
     report.value("limit: writing a float64 to memory", allowed.write, "ns",
                  detail=f"{8 / allowed.write:.3g} GB/s; copying {16 / allowed.copy:.3g} GB/s, both "
                  f"directions; to a block in the cache {8 / allowed.write_cached:.3g} GB/s")  # fmt: skip
@@ -71,9 +73,12 @@ def run() -> Report:
                  detail=f"{1 / allowed.multiply_add:.3g} thousand million a second")  # fmt: skip
     report.value("limit: step of a unit in registers, mixing and tanh", allowed.unit_step, "ns")
     curves = {
-        name: {size: _point(name, size, allowed) for size in sizes}
+        name: {
+            size: Point(*found, *_limit(name, size, allowed))
+            for size, found in zip(sizes, measured[name], strict=True)
+        }
         for name, sizes in SIZES.items()
-    }  # fmt: skip
+    }
     for name, curve in curves.items():
         report.note(TITLES[name], "")
         for size, point in curve.items():
@@ -137,15 +142,12 @@ def _limit(name: str, size: int, allowed: limits.Limits) -> tuple[float, str]:
 # -- measuring -------------------------------------------------------------------------------------
 
 
-def _point(name: str, size: int, allowed: limits.Limits) -> Point:
-    """Time and memory of a size, in a process of its own."""
+def _measure(name: str, size: int) -> tuple[float, float, float]:
+    """Nanoseconds, peak megabytes and those needed, of a process of its own."""
     command = [sys.executable, "-m", "benchmarks.scaling", name, str(size)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    measured = json.loads(done.stdout.splitlines()[-1])
-    return Point(
-        measured["nanoseconds"], measured["peak"], *_limit(name, size, allowed),
-        measured["before"] + measured["needed"],
-    )  # fmt: skip
+    found = json.loads(done.stdout.splitlines()[-1])
+    return found["nanoseconds"], found["peak"], found["before"] + found["needed"]
 
 
 def main() -> None:
@@ -154,22 +156,21 @@ def main() -> None:
         ParalESN(units=UNITS).run(_uniform(_STREAMED, 1))
     before = _peak()
     job = work(sys.argv[1], int(sys.argv[2]))
-    seconds: list[float] = []
-    while not seconds or (sum(seconds) < _LEAST_SECONDS):
-        start = time.perf_counter()
-        result = job.call()
-        seconds.append(time.perf_counter() - start)
-        del result
-        if len(seconds) == 1 and seconds[0] < 2:  # the first one may have loaded a kernel
-            seconds = [seconds[0], *(_timed(job.call) for _ in range(2))]
+    seconds = [_timed(job.call)]
+    if seconds[0] < _LEAST_SECONDS:  # else once is enough
+        seconds += [_timed(job.call) for _ in range(2)]
+    while sum(seconds) < _LEAST_SECONDS:
+        seconds.append(_timed(job.call))
     print(json.dumps({"nanoseconds": min(seconds) / job.unit_steps * 1e9, "before": before,
                       "peak": _peak(), "needed": job.bytes / 1e6}))  # fmt: skip
 
 
 def _timed(call: Callable[[], Any]) -> float:
     start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
+    result = call()
+    taken = time.perf_counter() - start
+    del result  # giving memory back is nobody's work here
+    return taken
 
 
 def _peak() -> float:

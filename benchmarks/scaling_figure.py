@@ -26,8 +26,8 @@ def draw(curves: dict[str, dict[int, Any]]) -> Path:
                            textcoords="offset points", ha="center", fontsize="small")  # fmt: skip
         below.loglog(sizes, [p.megabytes for p in points], "o-", color=OURS, label="peak")
         needed = [p.least_megabytes for p in points]
-        below.loglog(sizes, needed, "s--", color=LIMIT, label="library, inputs and states")
-        below.set(xlabel=title, ylim=(50, 5000))
+        below.loglog(sizes, needed, "s--", color=LIMIT, label="needed: library, inputs, states")
+        below.set(xlabel=title, ylim=(100, 3000))
         above.margins(x=0.12, y=0.2)
         below.margins(x=0.12)
         for ax in (above, below):

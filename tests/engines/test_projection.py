@@ -16,7 +16,9 @@ def _inputs(steps, features, *batch):
 
 
 @pytest.mark.parametrize("mixing", [True, False])
-@pytest.mark.parametrize("options", [{"bias_scale": 0.5, "tau": 0.8}, {"real": True, "bias_scale": 0.5}, {"layers": 2}])
+@pytest.mark.parametrize(
+    "options", [{"bias_scale": 0.5, "tau": 0.8}, {"real": True, "bias_scale": 0.5}, {"layers": 2}]
+)
 @pytest.mark.parametrize(
     ("units", "features"), [(8, MANY), (100, MANY + 1), (600, MANY), (30, 1100)]
 )

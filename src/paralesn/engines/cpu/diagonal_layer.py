@@ -18,6 +18,7 @@ from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.runtime import threads
 
 _LEAST_WORK = 1 << 17  # unit-steps worth a task of their own: a fraction of a millisecond
+_FEATURES = 16  # that take about as long as all else of a unit-step
 
 
 class PackedDiagonal(NamedTuple):
@@ -31,6 +32,7 @@ class PackedDiagonal(NamedTuple):
     left: int
     units: int
     column: int
+    weight: int  # of a unit-step: so many times the work of one with few features
     together: int = 1  # a series has slices enough
 
     def run(self, work: Pass, block: int, workers: int) -> None:
@@ -66,7 +68,7 @@ class PackedDiagonal(NamedTuple):
         """
         count, slices = steps.size, self.packed.shape[0]
         total = int(steps[0] if count == 1 else steps.sum())
-        worth = max(1, total * self.units // _LEAST_WORK)
+        worth = max(1, total * self.units * self.weight // _LEAST_WORK)
         by_series = min(count, worth, 4 * workers)
         by_slice = min(slices, worth, -(-workers // by_series))
         return [
@@ -95,4 +97,5 @@ def pack_diagonal(layer: DiagonalLayer, column: int, dtype: np.dtype) -> PackedD
         left=(size - 1) // 2,
         units=units,
         column=column,
+        weight=1 if is_ring or layer.tokens else 1 + layer.w_in.shape[1] // _FEATURES,
     )
