@@ -19,4 +19,5 @@ SUITES = {
     "series_regression": "A number for every series, beside aeon's Rocket regressors",
     "classifiers": "Accuracy against time, beside MiniRocket, MultiRocket and Hydra",
     "scaling": "What a step, a unit and a series cost as their numbers grow",
+    "energy": "Joules for a fit and for a million predictions",
 }

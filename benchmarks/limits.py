@@ -1,4 +1,4 @@
-"""What this machine allows: bytes written and copied, multiply-adds, and steps of units in registers.
+"""What this machine allows: bytes written and copied, multiply-adds, steps of units in registers.
 
 Every limit is measured with the threads of the library, as many as it uses, by kernels that the
 library's compiler makes, and is the best of some rounds.

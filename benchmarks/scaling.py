@@ -66,11 +66,11 @@ def run() -> Report:
     allowed = limits.measure()
     measured = {name: [_measure(name, size) for size in sizes] for name, sizes in SIZES.items()}
     allowed = allowed.least(limits.measure())  # a busy moment must not make a limit
-    report.value("limit: writing a float64 to memory", allowed.write, "ns",
-                 detail=f"{8 / allowed.write:.3g} GB/s; copying {16 / allowed.copy:.3g} GB/s, both "
-                 f"directions; to a block in the cache {8 / allowed.write_cached:.3g} GB/s")  # fmt: skip
-    report.value("limit: multiply-add in registers", allowed.multiply_add, "ns",
-                 detail=f"{1 / allowed.multiply_add:.3g} thousand million a second")  # fmt: skip
+    copied, cached = (f"{n:.3g} GB/s" for n in (16 / allowed.copy, 8 / allowed.write_cached))
+    detail = f"{8 / allowed.write:.3g} GB/s; copying {copied}; writing to a block in use {cached}"
+    report.value("limit: writing a float64 to memory", allowed.write, "ns", detail=detail)
+    detail = f"{1 / allowed.multiply_add:.3g} thousand million a second"
+    report.value("limit: multiply-add in registers", allowed.multiply_add, "ns", detail=detail)
     report.value("limit: step of a unit in registers, mixing and tanh", allowed.unit_step, "ns")
     curves = {
         name: {
