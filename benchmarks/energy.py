@@ -2,8 +2,8 @@
 
 Every contestant has a process of its own and all cores; it is warm, that is compiled, before it is
 measured. How joules were measured is printed with them (`benchmarks.joules`): without counters
-they are an estimate, and ratios are those of CPU seconds. Scores stand beside them: joules of models
-that do not score alike are not alike. FordA needs the benchmark files (PARALESN_DATA).
+they are an estimate, and ratios are those of CPU seconds. Scores stand beside them, since joules of
+models that do not score alike compare poorly. FordA needs the benchmark files (PARALESN_DATA).
 """
 
 import json
@@ -125,7 +125,7 @@ def _classify(task: str, name: str) -> Contestant:
     from paralesn.aeon import ParalESNClassifier
 
     (X, y), (new, labels) = (_tones(0), _tones(1)) if task == "tones" else _forda()
-    model: Any = ParalESNClassifier(n_jobs=-1)
+    model: Any = ParalESNClassifier(n_jobs=-1, random_state=0)
     if name == "MiniRocket":
         from aeon.classification.convolution_based import MiniRocketClassifier
 

@@ -69,20 +69,20 @@ def _share(memory: np.ndarray, k: int, workers: int) -> np.ndarray:
 
 
 @kernel
-def _write(memory, rounds):
+def _write(memory, rounds):  # type: ignore[no-untyped-def]
     for r in range(rounds):
         for i in range(memory.size):
             memory[i] = r
 
 
 @kernel
-def _copy(target, source):
+def _copy(target, source):  # type: ignore[no-untyped-def]
     for i in range(target.size):
         target[i] = source[i]
 
 
 @kernel
-def _multiply_add(numbers, rounds, a, b):
+def _multiply_add(numbers, rounds, a, b):  # type: ignore[no-untyped-def]
     """Chains of 16 multiply-adds, written out so that the loop over numbers becomes vectors."""
     for _ in range(rounds):
         for i in range(numbers.size):
@@ -94,7 +94,7 @@ def _multiply_add(numbers, rounds, a, b):
 
 
 @kernel
-def _unit_steps(states, rounds, a, b, k):
+def _unit_steps(states, rounds, a, b, k):  # type: ignore[no-untyped-def]
     """What a unit costs without memory: parameters are numbers in registers, alike for all."""
     re, im = states[0], states[1]
     total = 0.0
