@@ -32,12 +32,14 @@ def draw(curves: dict[str, dict[int, Any]]) -> Path:
         below.margins(x=0.12)
         for ax in (above, below):
             ax.grid(alpha=0.3)
-            ax.tick_params(which="minor", labelleft=False)
+            ax.tick_params(which="minor", labelleft=False, left=False, bottom=False)
     low = min(ax.get_ylim()[0] for ax in axes[0])
     high = max(ax.get_ylim()[1] for ax in axes[0])
     for ax in axes[0]:  # one scale, so that panels can be compared
         ax.set_ylim(low, high)
     axes[0, 0].set_ylabel("ns for a step of a unit\n(share of the limit above)")
+    for ax in axes[1]:
+        ax.set_yticks([100, 200, 500, 1000, 2000], ["100", "200", "500", "1 000", "2 000"])
     axes[1, 0].set_ylabel("peak memory, MB")
     for ax in axes[:, 0]:
         ax.legend(frameon=False, loc="upper left")
