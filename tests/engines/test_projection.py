@@ -7,7 +7,7 @@ from paralesn import ParalESN
 from paralesn.engines import reference
 from paralesn.engines.base import Batch
 from paralesn.engines.cpu import engine
-from paralesn.engines.cpu.kernels import diagonal
+from paralesn.engines.cpu.kernels import projection
 from paralesn.engines.cpu.kernels.projection import AHEAD, MANY
 
 
@@ -45,7 +45,7 @@ def test_states_are_those_of_the_reference(units, features, options, mixing):
 def test_bits_are_those_of_one_step_after_the_other(monkeypatch, units, dtype):
     x = _inputs(3 * AHEAD + 1, MANY + 3)
     together = ParalESN(units=units, dtype=dtype).run(x)[0]
-    monkeypatch.setattr(diagonal, "MANY", MANY + 4)
+    monkeypatch.setattr(projection, "MANY", MANY + 4)
     alone = ParalESN(units=units, dtype=dtype).run(x)[0]
     assert np.array_equal(together, alone)
 

@@ -154,10 +154,13 @@ def test_every_operator_in_either_place(recurrent, branch, rng):
 
 @pytest.mark.parametrize("kind", ["dense", "cycle"])
 def test_read_only_input_compiles_nothing_anew(kind, rng):
-    from paralesn.engines.cpu.kernels.recurrent import run_together
+    from paralesn.engines.cpu.kernels import recurrent as kernels
 
+    kinds = {"dense": kernels.DENSE, "cycle": kernels.CYCLE}
+    run_together = kernels.together_kernel(kinds[kind], kernels.DENSE, kernels.IDENTITY)
     x, res = rng.normal(size=(20, 1)), make(kind, units=20)
     states, state = res.run(x)
+    assert run_together.signatures
     known = len(run_together.signatures)
     x.setflags(write=False)
     for h in state.layers:
@@ -166,6 +169,26 @@ def test_read_only_input_compiles_nothing_anew(kind, rng):
     res.run(x, state)
     res.step(x[0], state)
     assert len(run_together.signatures) == known
+
+
+def test_a_kernel_compiles_no_operator_but_its_own():
+    """Of a dense layer's kernel, nothing that it calls is of another kind."""
+    from paralesn.engines.cpu.kernels import recurrent as kernels
+    from paralesn.runtime.kernel_cache import described
+
+    def calls(function):
+        found = set()
+        for cell in function.__closure__ or ():
+            if hasattr(cell.cell_contents, "py_func"):
+                called = cell.cell_contents.py_func
+                found |= {called.__name__} | calls(called)
+        return found
+
+    dense = kernels.together_kernel(kernels.DENSE, kernels.DENSE, kernels.IDENTITY).py_func
+    assert calls(dense) == {"advance", "_add_dense", "_add_identity", "_drive_dense"}
+    cycle = kernels.together_kernel(kernels.CYCLE, kernels.RING, kernels.HADAMARD).py_func
+    assert calls(cycle) == {"advance", "_add_cycle_rows", "_add_hadamard_rows", "_drive_ring"}
+    assert described(dense) != described(cycle)
 
 
 # -- what it is made of ----------------------------------------------------------------------------

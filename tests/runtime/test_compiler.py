@@ -62,6 +62,35 @@ def test_a_second_process_compiles_nothing(toy):
     assert toy() == ["15.0", "0", "1"]
 
 
+@pytest.mark.slow
+def test_a_terminal_is_told_once_that_kernels_are_compiled(tmp_path):
+    pty = pytest.importorskip("pty")
+    (tmp_path / "toy.py").write_text(TOY + "total(np.ones(5, np.float32))\n")
+
+    def said_on_terminal():
+        ours, theirs = pty.openpty()
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        command = [sys.executable, str(tmp_path / "toy.py")]
+        subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, stderr=theirs)
+        os.write(theirs, b".")  # so that there is something to read
+        os.close(theirs)
+        said = os.read(ours, 10_000).decode()
+        os.close(ours)
+        return said.count("compiling kernels for this machine, once")
+
+    assert said_on_terminal() == 1  # though two signatures were compiled
+    assert said_on_terminal() == 0
+
+
+@pytest.mark.slow
+def test_where_nobody_looks_nothing_is_said(tmp_path):
+    (tmp_path / "toy.py").write_text(TOY)
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    command = [sys.executable, str(tmp_path / "toy.py")]
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    assert done.stderr == ""
+
+
 NOWHERE = """
 from numba.core import caching
 for locator in list(vars(caching).values()):

@@ -12,12 +12,16 @@ from typing import Any
 from numba import njit
 
 from paralesn.runtime.kernel_cache import described, keep
+from paralesn.runtime.linked_functions import compiler_class
 
 # "contract" lets LLVM fuse a*b + c; nothing is reassociated, so NaN, infinities and signed zeros
 # keep their meaning and a result does not depend on how a loop was unrolled.
 FASTMATH = {"contract"}
-# No entry points from Python or C for what only kernels call: less to compile.
-_BARE = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# No entry points from Python or C for what only kernels call, and no code of its own: less to
+# compile.
+_BARE: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+if (linked := compiler_class()) is not None:
+    _BARE["pipeline_class"] = linked
 
 
 def _named_apart(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,6 +8,7 @@ there: with a Numba that has others, kernels are compiled in every process, and 
 
 import hashlib
 import pickle
+import sys
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -22,7 +23,7 @@ _UNUSABLE = (OSError, EOFError, pickle.UnpicklingError)  # what damaged and miss
 def source_stamp(folder: Path) -> str:
     """Digest of every Python file below `folder`, and of those that say how it is compiled."""
     digest = hashlib.sha256()
-    for name in ("compiler.py", "kernel_cache.py"):
+    for name in ("compiler.py", "kernel_cache.py", "linked_functions.py"):
         digest.update(Path(__file__).with_name(name).read_bytes())
     for path in sorted(folder.rglob("*.py")):
         digest.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes())
@@ -56,6 +57,13 @@ def _warn_once(reason: str) -> None:
         RuntimeWarning,
         stacklevel=4,
     )
+
+
+@cache
+def _say_once() -> None:
+    """Say on a terminal what the first use waits for."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        print("paralesn: compiling kernels for this machine, once ...", file=sys.stderr, flush=True)
 
 
 @cache
@@ -100,6 +108,13 @@ def _caches() -> dict[str, Any]:
                 filename_base=self._impl.filename_base,
                 source_stamp=STAMP,
             )
+
+        def load_overload(self, *arguments: Any) -> Any:
+            """What is on disk, or None, which means that it is compiled now."""
+            found = super().load_overload(*arguments)
+            if found is None:
+                _say_once()
+            return found
 
         def _index_key(self, sig: Any, codegen: Any) -> Any:
             return sig, codegen.magic_tuple(), described(self._py_func)

@@ -6,13 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn.engines.cpu.kernels.diagonal import (
-    TAPS,
-    is_wide,
-    layer_kernel,
-    pack,
-    slice_width,
-)
+from paralesn.engines.cpu.kernels.diagonal import TAPS, layer_kernel, pack, slice_width
+from paralesn.engines.cpu.kernels.projection import is_wide
 from paralesn.engines.cpu.layer_pass import Pass
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.runtime import threads

@@ -39,6 +39,7 @@ _RUNS = CHUNK // RUN
 _VECTORS = CHUNK // LANES
 _RING = CHUNK + LANES  # a ring, with its beginning once more at its end
 _STEPS = 32  # of a block
+_EPS = float(np.finfo(np.float64).eps)
 
 # Rows of a chunk's parameters; a row for each tap follows, real parts and then imaginary ones.
 _LAMBDA_RE, _LAMBDA_IM, _WEIGHT_RE, _WEIGHT_IM, _MIX_RE, _MIX_IM = 0, 1, 2, 3, 4, 4 + TAPS
@@ -54,6 +55,14 @@ def pack(
     mixed = mix[:, :, None] * scale[:, None]
     packed[:, _MIX_RE:_MIX_IM], packed[:, _MIX_IM:] = mixed.real, mixed.imag
     return packed
+
+
+@called
+def _clear(rows):
+    """Rows of zeros; an assignment to a slice takes many times as long to compile as loops do."""
+    for r in range(rows.shape[0]):
+        for c in range(rows.shape[1]):
+            rows[r, c] = 0
 
 
 @called
@@ -182,8 +191,10 @@ def _features(x, starts, lengths, combinations, packed, thresholds, chunk, out):
     for i in range(starts.size):
         length = lengths[i]
         series = x[starts[i] : starts[i] + length]
-        re[_STEPS], im[_STEPS] = 0.0, 0.0
-        counts[:], sums[:] = 0, 0.0
+        for c in range(_RING):
+            re[_STEPS, c] = im[_STEPS, c] = 0.0
+        _clear(counts)
+        _clear(sums)
         for t0 in range(0, length, _STEPS):
             steps = min(_STEPS, length - t0)
             _differences(series, combinations[chunk], t0, steps, drive)
@@ -218,7 +229,8 @@ def _calibrate(x, starts, lengths, combinations, packed, chunk, picks, power, sq
     seen, pick = 0, 0
     for i in range(starts.size):
         series = x[starts[i] : starts[i] + lengths[i]]
-        re[_STEPS], im[_STEPS] = 0.0, 0.0
+        for c in range(_RING):
+            re[_STEPS, c] = im[_STEPS, c] = 0.0
         for t0 in range(0, lengths[i], _STEPS):
             steps = min(_STEPS, lengths[i] - t0)
             _differences(series, combinations[chunk], t0, steps, drive)
@@ -230,7 +242,8 @@ def _calibrate(x, starts, lengths, combinations, packed, chunk, picks, power, sq
                     power[c] += a * a + b * b
                     squares[c] += v * v
             while pick < picks.size and picks[pick] < seen + steps:
-                picked[pick] = u[picks[pick] - seen]
+                for c in range(CHUNK):
+                    picked[pick, c] = u[picks[pick] - seen, c]
                 pick += 1
             seen += steps
 
@@ -242,7 +255,6 @@ def _normalise(x, starts, lengths, first, stop, out):
     Only differences matter to the filters, so the mean stays; values are divided by the largest
     before they are squared, so that nothing overflows.
     """
-    eps = np.finfo(np.float64).eps
     for i in range(first, stop):
         start, end = starts[i], starts[i] + lengths[i]
         for f in range(x.shape[1]):
@@ -258,7 +270,7 @@ def _normalise(x, starts, lengths, first, stop, out):
                 d = x[t, f] / unit - origin - mean
                 squares += d * d
             spread = np.sqrt(squares / lengths[i])
-            inverse = 1.0 / spread if spread > 4 * eps else 0.0
+            inverse = 1.0 / spread if spread > 4 * _EPS else 0.0
             for t in range(start, end):
                 out[t, f] = (x[t, f] / unit - origin - mean) * inverse
 

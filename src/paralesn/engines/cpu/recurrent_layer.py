@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from paralesn.engines.cpu.kernels import recurrent as kernels
 from paralesn.engines.cpu.kernels.product import LINE, pack_panels
-from paralesn.engines.cpu.kernels.recurrent import Parameters, run_cut, run_together
+from paralesn.engines.cpu.kernels.recurrent import Parameters, cut_kernel, together_kernel
 from paralesn.engines.cpu.layer_pass import Pass
 from paralesn.layers.operators import Cycle, Dense, Hadamard, Identity, Operator, Sparse
 from paralesn.layers.recurrent import RecurrentLayer
@@ -26,6 +26,8 @@ class PackedRecurrent(NamedTuple):
     """A recurrent layer as its kernel takes it; see `paralesn.engines.cpu.layer_pass`."""
 
     parameters: Parameters
+    kinds: tuple[int, int, int]  # of recurrent, inputs and branch
+    kernel: Any  # that runs series side by side
     units: int
     column: int
     together: int  # series run side by side
@@ -45,7 +47,7 @@ class PackedRecurrent(NamedTuple):
         size = min(self.together, -(-count // workers))
 
         def run_portion(first: int) -> None:
-            run_together(
+            self.kernel(
                 *self.parameters, work.source, starts, work.column, work.features, steps,
                 order[first : first + size], work.before, work.after, work.target, targets,
                 work.target_column, work.every_step,
@@ -61,7 +63,7 @@ class PackedRecurrent(NamedTuple):
         portions = [order[k : k + self.together] for k in range(0, count, self.together)]
         calls = [
             partial(
-                run_together, *self.parameters, work.source, starts, work.column, work.features,
+                self.kernel, *self.parameters, work.source, starts, work.column, work.features,
                 steps, portion, work.before, work.after, work.target, targets, work.target_column,
                 work.every_step,
             )
@@ -73,7 +75,7 @@ class PackedRecurrent(NamedTuple):
 
     def _can_be_cut(self) -> bool:
         """Whether everything expensive can be computed for a few of the units alone."""
-        recurrent, inputs, branch = self.parameters.kinds[:3].tolist()
+        recurrent, inputs, branch = self.kinds
         matrices = {kernels.DENSE, kernels.SPARSE}
         return (
             recurrent in matrices
@@ -99,7 +101,9 @@ class PackedRecurrent(NamedTuple):
                 shared,
                 units,
             )
-            threads.together(partial(run_cut, *call), workers, partial(counter.fill, 1 << 62))
+            threads.together(
+                partial(cut_kernel(*self.kinds), *call), workers, partial(counter.fill, 1 << 62)
+            )
             work.after[b] = shared.both[steps % 2, 0, :units]
 
 
@@ -115,7 +119,11 @@ def pack_recurrent(layer: RecurrentLayer, column: int, dtype: np.dtype) -> Packe
     work = sum(panels.size for panels in weights) + 8 * layer.units
     has_matrix = isinstance(layer.recurrent, Dense) or isinstance(layer.branch, Dense)
     together = _DENSE_SERIES if has_matrix else _OTHER_SERIES
-    return PackedRecurrent(parameters, layer.units, column, together, work)
+    recurrent, inputs, branch = parameters.kinds[:3].tolist()
+    kinds = (recurrent, inputs, branch)
+    return PackedRecurrent(
+        parameters, kinds, together_kernel(*kinds), layer.units, column, together, work
+    )
 
 
 def _pack_parameters(layer: RecurrentLayer, dtype: np.dtype) -> Parameters:

@@ -4,6 +4,8 @@ What the recurrences are is documented in `paralesn.layers.smoothers.SmootherLay
 in plain NumPy in `paralesn.engines.reference_smoothers`.
 """
 
+import math
+
 import numpy as np
 
 from paralesn.layers.smoothers import LEVEL, MOMENT, SEASON, SUM, TREND, Origins, SmootherLayer
@@ -33,7 +35,9 @@ def score(
     errors = np.zeros(layer.size)
     gains = (layer.level, layer.trend, layer.damping, layer.drift, layer.season)
     period, log = int(layer.period[0]), bool(layer.log[0])
-    _score(y, truth, np.stack(gains), period, log, state.copy(), *origins, reach, errors)
+    scratch = np.zeros((2, layer.size))
+    given = (y, truth, np.stack(gains), period, log, state.copy(), *origins)
+    _score(*given, reach, errors, scratch)
     return errors
 
 
@@ -72,14 +76,14 @@ def _slope(count, total, moment):
 
 
 @kernel
-def _score(y, truth, gains, period, log, state, origins, weights, reach, errors):
-    """Time outside, smoothers inside, so that the inner loops are vectors."""
+def _score(y, truth, gains, period, log, state, origins, weights, reach, errors, scratch):
+    """Time outside, smoothers inside, so that the inner loops are vectors; scratch (2, M) is 0."""
     size, horizon = errors.size, reach.shape[0]
-    slope, step = np.zeros(size), np.empty(size)
+    slope, step = scratch[0], scratch[1]
     o = 0
     for t in range(y.size):
         s = SEASON + t % period
-        is_missing = np.isnan(y[t])
+        is_missing = math.isnan(y[t])
         for i in range(size):
             step[i] = gains[2, i] * state[TREND, i] + slope[i]
             expected = state[LEVEL, i] + step[i]
@@ -95,13 +99,13 @@ def _score(y, truth, gains, period, log, state, origins, weights, reach, errors)
             continue
         for k in range(min(horizon, y.size - 1 - t)):
             actual, weight, s = truth[t + 1 + k], weights[o], SEASON + (t + 1 + k) % period
-            if np.isnan(actual):
+            if math.isnan(actual):
                 continue
             for i in range(size):
                 ahead = state[LEVEL, i] + reach[k, i] * state[TREND, i]
                 ahead += (k + 1.0) * slope[i] + state[s, i]
                 if log:
-                    ahead = np.exp(min(ahead, _LARGEST))
+                    ahead = math.exp(min(ahead, _LARGEST))
                 errors[i] += weight * abs(actual - ahead)
         o += 1
 
@@ -118,7 +122,7 @@ def _follow(y, log_y, first, gains, periods, logs, state, origins, weights, fore
         o = 0
         for t in range(y.size):
             value = log_y[t] if log else y[t]
-            s, is_missing = SEASON + (first + t) % period, np.isnan(value)
+            s, is_missing = SEASON + (first + t) % period, math.isnan(value)
             expected = level + damping * trend + slope
             e = 0.0 if is_missing else value - expected - state[s, i]
             x = expected if is_missing else value - state[s, i]
@@ -135,7 +139,7 @@ def _follow(y, log_y, first, gains, periods, logs, state, origins, weights, fore
                     ahead += change + slope
                     value = ahead + state[SEASON + (first + t + 1 + k) % period, i]
                     if log:
-                        value = np.exp(min(value, _LARGEST))
+                        value = math.exp(min(value, _LARGEST))
                     forecasts[o, k] += weights[i] * value
                 o += 1
         state[LEVEL, i], state[TREND, i] = level, trend

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from paralesn.engines.cpu.kernels.output_memory import fetch_ahead, share_pages
-from paralesn.engines.cpu.kernels.projection import AHEAD, MANY, pack_weights, project
+from paralesn.engines.cpu.kernels.projection import AHEAD, pack_weights, project
+from paralesn.engines.cpu.kernels.room import clear, empty_rows
 from paralesn.engines.cpu.kernels.tanh import tanh
 from paralesn.runtime.compiler import called, inlined, kernel
 
@@ -30,11 +31,6 @@ _STATE_RE, _STATE_IM, _DRIVE_RE, _DRIVE_IM, _SOURCE, _LAMBDA_RE, _LAMBDA_IM, _BI
 )
 _PARAMETERS = _LAMBDA_RE
 _WEIGHTS = 9
-
-
-def is_wide(w_in: np.ndarray, tokens: bool) -> bool:
-    """Whether inputs have so many features that steps are projected some at a time."""
-    return w_in.ndim == 2 and w_in.shape[1] >= MANY and not tokens
 
 
 def slice_width(units: int) -> int:
@@ -246,15 +242,19 @@ def layer_kernel(
         # Units advanced per slice: its own and the halo, in whole vectors.
         reach = min((width + max(size - 1, left) + 7) // 8 * 8, length)
         held = _WEIGHTS - _PARAMETERS if is_token or wide else packed.shape[1]
-        row = np.zeros((_PARAMETERS + held, length), packed.dtype)
-        drives = np.empty((AHEAD, 2 * length), packed.dtype) if wide else row
-        states = np.zeros((stop_slice - first_slice, 2, length), packed.dtype)
+        row = empty_rows(packed, _PARAMETERS + held, length)
+        clear(row)
+        drives = empty_rows(packed, AHEAD, 2 * length) if wide else row
+        # Two rows for each slice: real and imaginary parts.
+        states = empty_rows(packed, 2 * (stop_slice - first_slice), length)
+        clear(states)
         loaded = -1
         data, pitch = out.ctypes.data, out.shape[1] * out.itemsize
         for b in range(first, stop):
             start, to, steps = starts[b], targets[b], steps_of[b]
             for s in range(first_slice, stop_slice):
-                _load(states[s - first_slice], state[b], s * width - left, reach)
+                here = 2 * (s - first_slice)
+                _load(states[here : here + 2], state[b], s * width - left, reach)
             for t0 in range(0, steps, block):
                 if every_step and parts > 1:
                     stop_at = min(t0 + block, steps) * pitch
@@ -265,7 +265,8 @@ def layer_kernel(
                     if loaded != s:
                         loaded = s
                         _copy(row[_PARAMETERS:], packed[s, :held])
-                    _copy(row, states[s - first_slice])
+                    here = 2 * (s - first_slice)
+                    _copy(row, states[here : here + 2])
                     for t in range(t0, min(t0 + block, steps)):
                         if is_ring:
                             x = source[start + t, column : column + features]
@@ -306,9 +307,10 @@ def layer_kernel(
                                 imaginary = out_column + units + a
                                 z = out[r, imaginary : imaginary + own]
                                 _write_raw(row[_STATE_IM, left:], z)
-                    _copy(states[s - first_slice], row[: _STATE_IM + 1])
+                    _copy(states[here : here + 2], row[: _STATE_IM + 1])
             for s in range(first_slice, stop_slice):
-                own_states = states[s - first_slice]
+                here = 2 * (s - first_slice)
+                own_states = states[here : here + 2]
                 for i in range(min(width, units - s * width)):
                     if is_complex:
                         state_after[b, s * width + i] = complex(

@@ -16,6 +16,11 @@ AHEAD = 48  # steps projected at once, a multiple of the rows of a tile; they st
 MANY = 32  # features from which on it pays: at 16 it costs as much as it saves
 
 
+def is_wide(w_in: np.ndarray, tokens: bool) -> bool:
+    """Whether inputs have so many features that steps are projected some at a time."""
+    return w_in.ndim == 2 and w_in.shape[1] >= MANY and not tokens
+
+
 def pack_weights(packed: np.ndarray, first: int) -> np.ndarray:
     """The rows from `first` on, of each slice (2 F, row), as the panels of their real parts.
 

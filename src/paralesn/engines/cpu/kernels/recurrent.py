@@ -5,6 +5,7 @@ by length: those still running are the first ones. Sums are added up in an order
 nothing but the layer, so neither the other series nor the threads change a bit.
 """
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from paralesn.engines.cpu.kernels.barrier import meet
 from paralesn.engines.cpu.kernels.hadamard import walsh_hadamard
 from paralesn.engines.cpu.kernels.product import add_products
+from paralesn.engines.cpu.kernels.room import clear, empty_rows
 from paralesn.engines.cpu.kernels.tanh import tanh
 from paralesn.runtime.compiler import called, inlined, kernel
 
@@ -32,8 +34,8 @@ class Operator(NamedTuple):
 class Parameters(NamedTuple):
     """What a layer's kernel needs.
 
-    `run_together` takes the fields one by one: handing over a tuple costs two microseconds, which
-    a single step would feel.
+    `together_kernel` takes the fields one by one: handing over a tuple costs two microseconds,
+    which a single step would feel.
     """
 
     kinds: np.ndarray  # (4,): of recurrent, inputs and branch; whether linear
@@ -141,21 +143,44 @@ def _add_hadamard(h, operator, out, units, scratch):
 
 
 @called
-def _add(operator, h, out, units, scratch, first, stop):
-    """out += operator h, for the units of panels first .. stop where it is dense or sparse."""
-    if operator.kind == DENSE:
-        add_products(h, operator.panels, out, first, stop)
-        return
+def _add_dense(operator, h, out, units, scratch, first, stop):
+    add_products(h, operator.panels, out, first, stop)
+
+
+@called
+def _add_sparse_rows(operator, h, out, units, scratch, first, stop):
     for r in range(h.shape[0]):
-        if operator.kind == SPARSE:
-            _add_sparse(h[r], operator.panels, operator.columns, out[r], first, stop)
-        elif operator.kind == CYCLE:
-            _add_cycle(h[r], operator.scale, out[r], units)
-        elif operator.kind == HADAMARD:
-            _add_hadamard(h[r], operator, out[r], units, scratch)
-        elif operator.kind == IDENTITY:
-            for i in range(units):
-                out[r, i] += operator.scale * h[r, i]
+        _add_sparse(h[r], operator.panels, operator.columns, out[r], first, stop)
+
+
+@called
+def _add_cycle_rows(operator, h, out, units, scratch, first, stop):
+    for r in range(h.shape[0]):
+        _add_cycle(h[r], operator.scale, out[r], units)
+
+
+@called
+def _add_identity(operator, h, out, units, scratch, first, stop):
+    for r in range(h.shape[0]):
+        for i in range(units):
+            out[r, i] += operator.scale * h[r, i]
+
+
+@called
+def _add_hadamard_rows(operator, h, out, units, scratch, first, stop):
+    for r in range(h.shape[0]):
+        _add_hadamard(h[r], operator, out[r], units, scratch)
+
+
+# out += operator h, for the units of panels first .. stop where it is dense or sparse. A kernel is
+# made for its own kinds of operators, so that no other is compiled.
+_ADD = {
+    DENSE: _add_dense,
+    SPARSE: _add_sparse_rows,
+    CYCLE: _add_cycle_rows,
+    IDENTITY: _add_identity,
+    HADAMARD: _add_hadamard_rows,
+}
 
 
 @called
@@ -166,23 +191,29 @@ def _copy(source, target):
 
 
 @called
-def _drive(layer, x, drive, units, first, stop):
+def _drive_dense(layer, x, drive, units, first, stop):
     """drive = W_in x + b."""
-    kind, panels = layer.kinds[1], layer.inputs
+    panels = layer.inputs
     a, e = first * panels.shape[2], stop * panels.shape[2]
     bias, weights = layer.bias[a:e], layer.single[a:e]
     for r in range(x.shape[0]):
         row = drive[r, a:e]
-        if kind == DENSE and x.shape[1] == 1:
+        if x.shape[1] == 1:
             x0 = x[r, 0]
             for i in range(e - a):
                 row[i] = bias[i] + weights[i] * x0
         else:
             _copy(bias, row)
-            if kind == RING:
-                _add_ring(x[r], layer.single, drive[r], units)
-    if kind == DENSE and x.shape[1] > 1:
+    if x.shape[1] > 1:
         add_products(x, panels, drive, first, stop)
+
+
+@called
+def _drive_ring(layer, x, drive, units, first, stop):
+    """drive = W_in x + b where every unit reads one feature; never cut into panels."""
+    for r in range(x.shape[0]):
+        _copy(layer.bias, drive[r])
+        _add_ring(x[r], layer.single, drive[r], units)
 
 
 @inlined
@@ -196,104 +227,131 @@ def _activate(drive, h, new, keep, gain, linear):
             new[i] = keep * h[i] + gain * tanh(drive[i])
 
 
-@called
-def _advance(layer, units, x, h, new, drive, carried, scratch, first, stop):
-    """One step of several series: new states of the units of panels first .. stop.
+@cache
+def _advancing(recurrent_kind: int, inputs_kind: int, branch_kind: int) -> Any:
+    """Make the function that advances a layer of these kinds by a step."""
+    add_recurrent, add_branch = _ADD[recurrent_kind], _ADD[branch_kind]
+    drive_units = _drive_ring if inputs_kind == RING else _drive_dense
+    is_leaky = branch_kind == IDENTITY
 
-    x (rows, F); h, new, drive, carried (rows, P * lanes), zero beyond the units.
-    """
-    recurrent = Operator(
-        layer.kinds[0], layer.numbers[0], layer.recurrent, layer.recurrent_columns, layer.signs
-    )
-    branch = Operator(
-        layer.kinds[2], layer.numbers[1], layer.branch, layer.branch_columns, layer.branch_signs
-    )
-    gain, linear = layer.numbers[2], layer.kinds[3] != 0
-    lanes = layer.inputs.shape[2]
-    a, e = first * lanes, stop * lanes
-    _drive(layer, x, drive, units, first, stop)
-    _add(recurrent, h, drive, units, scratch, first, stop)
-    if branch.kind == IDENTITY:
-        for r in range(x.shape[0]):
-            _activate(drive[r, a:e], h[r, a:e], new[r, a:e], branch.scale, gain, linear)
-    else:
-        for r in range(x.shape[0]):
-            for i in range(a, e):
-                carried[r, i] = 0.0
-        _add(branch, h, carried, units, scratch, first, stop)
-        for r in range(x.shape[0]):
-            whole = layer.bias.dtype.type(1)
-            _activate(drive[r, a:e], carried[r, a:e], new[r, a:e], whole, gain, linear)
+    @called
+    def advance(layer, units, x, h, new, drive, carried, scratch, first, stop):
+        """One step of several series: new states of the units of panels first .. stop.
 
+        x (rows, F); h, new, drive, carried (rows, P * lanes), zero beyond the units.
+        """
+        recurrent = Operator(
+            layer.kinds[0], layer.numbers[0], layer.recurrent, layer.recurrent_columns, layer.signs
+        )
+        branch = Operator(
+            layer.kinds[2], layer.numbers[1], layer.branch, layer.branch_columns, layer.branch_signs
+        )
+        gain, linear = layer.numbers[2], layer.kinds[3] != 0
+        lanes = layer.inputs.shape[2]
+        a, e = first * lanes, stop * lanes
+        drive_units(layer, x, drive, units, first, stop)
+        add_recurrent(recurrent, h, drive, units, scratch, first, stop)
+        if is_leaky:
+            for r in range(x.shape[0]):
+                _activate(drive[r, a:e], h[r, a:e], new[r, a:e], branch.scale, gain, linear)
+        else:
+            for r in range(x.shape[0]):
+                for i in range(a, e):
+                    carried[r, i] = 0.0
+            add_branch(branch, h, carried, units, scratch, first, stop)
+            for r in range(x.shape[0]):
+                whole = layer.bias.dtype.type(1)
+                _activate(drive[r, a:e], carried[r, a:e], new[r, a:e], whole, gain, linear)
 
-@kernel
-def run_cut(layer, reading, writing, shared, units, rank, count):
-    """Run one series on several threads at the same time, each with panels of its own.
-
-    layer, reading, writing, shared   `Parameters`, `Reading`, `Writing` and `Shared`
-    rank, count                       which of how many threads this is
-    """
-    source, start, column, features, steps = reading
-    out, row, out_column, every_step = writing
-    both, drive, carried, counter = shared
-    panels, lanes = layer.inputs.shape[0], layer.inputs.shape[2]
-    first, stop = panels * rank // count, panels * (rank + 1) // count
-    a, e = first * lanes, min(stop * lanes, units)
-    x = np.empty((1, features), layer.bias.dtype)
-    for t in range(steps):
-        h, new = both[t % 2], both[(t + 1) % 2]
-        _copy(source[start + t, column : column + features], x[0])
-        _advance(layer, units, x, h, new, drive, carried, layer.bias, first, stop)
-        if every_step or t == steps - 1:
-            to = row + t if every_step else row
-            _copy(new[0, a:e], out[to, out_column + a :])
-        meet(counter, (t + 1) * count)
+    return advance
 
 
-@kernel
-def run_together(
-    kinds, numbers, recurrent, recurrent_columns, signs, inputs, single, branch, branch_columns,
-    branch_signs, bias, source, starts, column, features, steps_of, order, state, state_after,
-    out, targets, out_column, every_step,
-):  # fmt: skip
-    """Run series side by side, longest first. The first arguments are `Parameters`.
+@cache
+def cut_kernel(recurrent_kind: int, inputs_kind: int, branch_kind: int) -> Any:
+    """Make the kernel that runs one series on several threads, for a layer of these kinds."""
+    advance = _advancing(recurrent_kind, inputs_kind, branch_kind)
 
-    source (rows, columns)   input; the layer's features are columns column .. column + features
-    starts, targets, steps_of (B,)   first rows in source and out, and number of steps
-    order                    the series to run, by falling length
-    state, state_after (B, N)
-    out (rows, columns)      states from out_column on
-    every_step               write every step; else only the last one, to the first row
-    """
-    layer = Parameters(
+    @kernel
+    def run_cut(layer, reading, writing, shared, units, rank, count):
+        """Run one series on several threads at the same time, each with panels of its own.
+
+        layer, reading, writing, shared   `Parameters`, `Reading`, `Writing` and `Shared`
+        rank, count                       which of how many threads this is
+        """
+        source, start, column, features, steps = reading
+        out, row, out_column, every_step = writing
+        both, drive, carried, counter = shared
+        panels, lanes = layer.inputs.shape[0], layer.inputs.shape[2]
+        first, stop = panels * rank // count, panels * (rank + 1) // count
+        a, e = first * lanes, min(stop * lanes, units)
+        x = empty_rows(layer.bias, 1, features)
+        for t in range(steps):
+            h, new = both[t % 2], both[(t + 1) % 2]
+            _copy(source[start + t, column : column + features], x[0])
+            advance(layer, units, x, h, new, drive, carried, layer.bias, first, stop)
+            if every_step or t == steps - 1:
+                to = row + t if every_step else row
+                _copy(new[0, a:e], out[to, out_column + a :])
+            meet(counter, (t + 1) * count)
+
+    return run_cut
+
+
+@cache
+def together_kernel(recurrent_kind: int, inputs_kind: int, branch_kind: int) -> Any:
+    """Make the kernel that runs several series side by side, for a layer of these kinds."""
+    advance = _advancing(recurrent_kind, inputs_kind, branch_kind)
+
+    @kernel
+    def run_together(
         kinds, numbers, recurrent, recurrent_columns, signs, inputs, single, branch, branch_columns,
-        branch_signs, bias,
-    )  # fmt: skip
-    units, count, panels = state.shape[1], order.shape[0], inputs.shape[0]
-    h = np.zeros((count, bias.shape[0]), bias.dtype)
-    new, drive, carried = np.zeros(h.shape, h.dtype), np.empty(h.shape, h.dtype), h.copy()
-    x = np.empty((count, features), bias.dtype)
-    scratch = np.empty(max(signs.shape[1], branch_signs.shape[1]), bias.dtype)
-    for r in range(count):
-        _copy(state[order[r]], h[r])
-        if steps_of[order[r]] == 0:
-            _copy(state[order[r]], state_after[order[r]])
-    active = count
-    for t in range(steps_of[order[0]]):
-        while steps_of[order[active - 1]] <= t:
-            active -= 1
-        for r in range(active):
-            _copy(source[starts[order[r]] + t, column : column + features], x[r])
-        _advance(
-            layer, units, x[:active], h[:active], new[:active], drive[:active], carried[:active],
-            scratch, 0, panels,
+        branch_signs, bias, source, starts, column, features, steps_of, order, state, state_after,
+        out, targets, out_column, every_step,
+    ):  # fmt: skip
+        """Run series side by side, longest first. The first arguments are `Parameters`.
+
+        source (rows, columns)   input; the layer's features are columns column .. column + features
+        starts, targets, steps_of (B,)   first rows in source and out, and number of steps
+        order                    the series to run, by falling length
+        state, state_after (B, N)
+        out (rows, columns)      states from out_column on
+        every_step               write every step; else only the last one, to the first row
+        """
+        layer = Parameters(
+            kinds, numbers, recurrent, recurrent_columns, signs, inputs, single, branch,
+            branch_columns, branch_signs, bias,
         )  # fmt: skip
-        h, new = new, h
-        for r in range(active):
-            b = order[r]
-            ends = t == steps_of[b] - 1
-            if every_step or ends:
-                to = targets[b] + t if every_step else targets[b]
-                _copy(h[r, :units], out[to, out_column:])
-            if ends:
-                _copy(h[r, :units], state_after[b])
+        units, count, panels = state.shape[1], order.shape[0], inputs.shape[0]
+        h, new = empty_rows(bias, count, bias.shape[0]), empty_rows(bias, count, bias.shape[0])
+        drive = empty_rows(bias, count, bias.shape[0])
+        carried = empty_rows(bias, count, bias.shape[0])
+        clear(h)
+        clear(new)
+        clear(carried)
+        x = empty_rows(bias, count, features)
+        scratch = empty_rows(bias, 1, max(signs.shape[1], branch_signs.shape[1]))[0]
+        for r in range(count):
+            _copy(state[order[r]], h[r])
+            if steps_of[order[r]] == 0:
+                _copy(state[order[r]], state_after[order[r]])
+        active = count
+        for t in range(steps_of[order[0]]):
+            while steps_of[order[active - 1]] <= t:
+                active -= 1
+            for r in range(active):
+                _copy(source[starts[order[r]] + t, column : column + features], x[r])
+            advance(
+                layer, units, x[:active], h[:active], new[:active], drive[:active],
+                carried[:active], scratch, 0, panels,
+            )  # fmt: skip
+            h, new = new, h
+            for r in range(active):
+                b = order[r]
+                ends = t == steps_of[b] - 1
+                if every_step or ends:
+                    to = targets[b] + t if every_step else targets[b]
+                    _copy(h[r, :units], out[to, out_column:])
+                if ends:
+                    _copy(h[r, :units], state_after[b])
+
+    return run_together
