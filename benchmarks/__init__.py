@@ -21,4 +21,5 @@ SUITES = {
     "archive": "The default classifier on archive datasets: seeds, ranks, time beside MiniRocket",
     "classifiers": "Accuracy against time, beside MiniRocket, MultiRocket and Hydra",
     "scaling": "What a step, a unit and a series cost as their numbers grow",
+    "energy": "Joules for a fit and for a million predictions",
 }

@@ -1,133 +1,192 @@
-"""What steps, units, series and input features cost as they grow, beside what memory allows.
+"""What steps, units, series and input features cost as they grow, beside what the machine allows.
 
-The limit is the time in which one thread writes as many bytes to memory that is in use already,
-measured in the same run; streamed states may do better where their blocks stay in a cache. The
-figure goes to ``scaling.png`` in the folder that PARALESN_FIGURES names, or in the current one.
+Every point is measured in a process of its own: the least time of some calls, and the most memory
+it ever had. Limits of time are those of `benchmarks.limits`, measured with as many threads: the
+bytes that have to be moved, or the arithmetic that has to be done, whichever takes longer. The
+limit of memory is what the process had before, and its inputs and states. The figure goes to
+``scaling.png`` in the folder that PARALESN_FIGURES names, or in the current one.
 """
 
-import os
+import json
+import re
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks import limits, scaling_figure
 from benchmarks.timing import Report
 from paralesn import ParalESN
-from paralesn.files import save_figure
 
-Curve = dict[int, float]  # nanoseconds for a step of a unit, by what grows
-WRITTEN = ("steps", "units")  # curves whose states are all written
-_BLOCK = 1_000_000  # steps of a stream that are handed over at once
+UNITS, STEPS = 128, 100  # of all curves but the one of units; of each of many series
+SIZES = {
+    "steps": [10**n for n in range(3, 9)],
+    "units": [10**n for n in range(2, 7)],
+    "series": [10**n for n in range(6)],
+    "features": [10**n for n in range(4)],
+}
+TITLES = {
+    "steps": "steps of one series, streamed",
+    "units": "units, all states of one series",
+    "series": f"series of {STEPS} steps, last states",
+    "features": "input features, all states of one series",
+}
+_BLOCK = 1_000_000  # steps that a stream is handed at once
+_STREAMED = 4096  # steps of a block of states
+_STATES = 10**7  # of the curve of units
+_LONG = 10_000  # steps of the curve of features
+_LONG_ENOUGH = 10**10  # unit-steps that are run only once
+_LEAST_SECONDS = 0.4  # of the calls of a point together
+
+
+class Work(NamedTuple):
+    """A call to measure."""
+
+    call: Callable[[], Any]
+    unit_steps: int
+    bytes: int  # of its inputs and of its states
+
+
+class Point(NamedTuple):
+    """What was measured for a size, and what the machine allows."""
+
+    cost: float  # nanoseconds for a step of a unit
+    megabytes: float  # peak memory
+    least_megabytes: float
+    limit: float  # nanoseconds
+    limited_by: str
 
 
 def run() -> Report:
     """Measure every curve."""
     report = Report("Nanoseconds for a step of a unit as a job grows, float64, all cores")
-    limit = write_limit()
-    report.value("writing one float64 to memory in use, one thread", limit, "ns")
+    allowed = limits.measure()
+    measured = {name: [_measure(name, size) for size in sizes] for name, sizes in SIZES.items()}
+    allowed = allowed.least(limits.measure())  # a busy moment must not make a limit
+    copied, cached = (f"{n:.3g} GB/s" for n in (16 / allowed.copy, 8 / allowed.write_cached))
+    detail = f"{8 / allowed.write:.3g} GB/s; copying {copied}; writing to a block in use {cached}"
+    report.value("limit: writing a float64 to memory", allowed.write, "ns", detail=detail)
+    detail = f"{1 / allowed.multiply_add:.3g} thousand million a second"
+    report.value("limit: multiply-add in registers", allowed.multiply_add, "ns", detail=detail)
+    report.value("limit: step of a unit in registers, mixing and tanh", allowed.unit_step, "ns")
     curves = {
-        "steps": steps(),
-        "units": units(),
-        "series of 100 steps": series(),
-        "input features": features(),
+        name: {
+            size: Point(*found, *_limit(name, size, allowed))
+            for size, found in zip(sizes, measured[name], strict=True)
+        }
+        for name, sizes in SIZES.items()
     }
     for name, curve in curves.items():
-        for size, cost in curve.items():
-            detail = f"{limit / cost:.0%} of the limit" if name in WRITTEN else ""
-            report.value(f"{name}: {size:,}", cost, "ns", detail=detail)
-    draw(curves, limit)
+        report.note(TITLES[name], "")
+        for size, point in curve.items():
+            share = f"{point.limit / point.cost:.0%} of what {point.limited_by} allows"
+            memory = f"peak {point.megabytes:.0f} MB, of which {point.least_megabytes:.0f} needed"
+            report.value(f"  {size:,}", point.cost, "ns", detail=f"{share}; {memory}")
+    scaling_figure.draw({TITLES[name]: curve for name, curve in curves.items()})
     return report
 
 
-def write_limit() -> float:
-    """Nanoseconds to write one number, by the least of some fills of 256 MB."""
-    memory = np.zeros(1 << 25)
-    return _least(lambda: memory.fill(1.0), 5) / memory.size * 1e9
+# -- the work --------------------------------------------------------------------------------------
 
 
-def steps() -> Curve:
-    """One series of 128 units, streamed, from 10^3 to 10^8 steps."""
-    reservoir = ParalESN(units=128)
-    x = _uniform(_BLOCK, 1)
-    curve = {}
-    for exponent in range(3, 9):
-        count = 10**exponent
-        piece = x[: min(count, _BLOCK)]
-
-        def stream(piece: np.ndarray = piece, count: int = count) -> None:
-            for _ in reservoir.stream(iter([piece] * (count // len(piece)))):
-                pass
-
-        rounds = 5 if exponent < 7 else 1
-        curve[count] = _least(stream, rounds) / (count * 128) * 1e9
-    return curve
+def work(name: str, size: int) -> Work:
+    """The call of a curve at a size."""
+    makers = {"steps": _stream, "units": _all_units, "series": _last, "features": _features}
+    return makers[name](size)
 
 
-def units() -> Curve:
-    """All states of one series, from 10^2 to 10^6 units, 10^7 numbers each time."""
-    curve = {}
-    for exponent in range(2, 7):
-        count = 10**exponent
-        x = _uniform(10**7 // count, 1)
-        reservoir = ParalESN(units=count).fit(x)
-        curve[count] = _least(lambda r=reservoir, x=x: r.run(x), 5) / 1e7 * 1e9  # type: ignore[misc]
-    return curve
+def _stream(steps: int) -> Work:
+    reservoir, x = ParalESN(units=UNITS), _uniform(min(steps, _BLOCK), 1)
+
+    def stream() -> None:
+        for _ in reservoir.stream(iter([x] * (steps // len(x)))):
+            pass
+
+    held = x.nbytes + min(steps, _STREAMED) * UNITS * 8
+    return Work(stream, steps * UNITS, held)
 
 
-def series() -> Curve:
-    """Last states of 128 units, from 1 to 10^5 series of 100 steps."""
-    reservoir = ParalESN(units=128)
-    curve = {}
-    for exponent in range(6):
-        x = _uniform(10**exponent, 100, 1)
-        call = lambda x=x: reservoir.last(x)  # noqa: E731
-        curve[10**exponent] = _least(call, 5) / (x.size * 128) * 1e9
-    return curve
+def _all_units(units: int) -> Work:
+    x = _uniform(_STATES // units, 1)
+    reservoir = ParalESN(units=units).fit(x)
+    return Work(lambda: reservoir.run(x), _STATES, x.nbytes + _STATES * 8)
 
 
-def features() -> Curve:
-    """All states of one series of 2 000 steps and 128 units, from 1 to 1 000 input features."""
-    curve = {}
-    for exponent in range(4):
-        x = _uniform(2000, 10**exponent)
-        reservoir = ParalESN(units=128).fit(x)
-        curve[10**exponent] = _least(lambda r=reservoir, x=x: r.run(x), 7) / (2000 * 128) * 1e9  # type: ignore[misc]
-    return curve
+def _last(series: int) -> Work:
+    reservoir, X = ParalESN(units=UNITS), _uniform(series, STEPS, 1)
+    return Work(lambda: reservoir.last(X), X.size * UNITS, X.nbytes + series * UNITS * 8)
 
 
-def draw(curves: dict[str, Curve], limit: float) -> Path:
-    """Draw every curve, and the limit of those that write states."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, len(curves), figsize=(14, 3.4), layout="constrained")
-    for ax, (name, curve) in zip(axes, curves.items(), strict=True):
-        ax.loglog(list(curve), list(curve.values()), "o-", color="tab:blue")
-        if name in WRITTEN:
-            ax.axhline(limit, color="grey", linestyle="--", label="writing to memory")
-            ax.legend()
-        ax.set(xlabel=name)
-        ax.grid(alpha=0.3)
-    axes[0].set_ylabel("ns for a step of a unit")
-    path = Path(os.environ.get("PARALESN_FIGURES", ".")) / "scaling.png"
-    save_figure(figure, path)
-    plt.close(figure)
-    return path
+def _features(features: int) -> Work:
+    x = _uniform(_LONG, features)
+    reservoir = ParalESN(units=UNITS).fit(x)
+    return Work(lambda: reservoir.run(x), _LONG * UNITS, x.nbytes + _LONG * UNITS * 8)
 
 
-def _least(call: Callable[[], object], rounds: int) -> float:
-    """Least seconds of some calls, after one to warm up where there are several."""
-    seconds = []
-    for _ in range(rounds + (rounds > 1)):
-        start = time.perf_counter()
-        result = call()
-        seconds.append(time.perf_counter() - start)
-        del result
-    return min(seconds)
+def _limit(name: str, size: int, allowed: limits.Limits) -> tuple[float, str]:
+    """The least nanoseconds for a step of a unit, and what takes them."""
+    features = size if name == "features" else 1
+    if name == "steps":  # blocks of states may stay in a cache
+        memory, arithmetic = allowed.write_cached, allowed.unit_step
+    elif name == "series":  # a weighted sum of the inputs: one multiply-add for each
+        memory, arithmetic = allowed.write / STEPS, allowed.multiply_add
+    else:  # two more multiply-adds for each feature but the first
+        memory = allowed.write
+        arithmetic = allowed.unit_step + 2 * (features - 1) * allowed.multiply_add
+    return (memory, "memory") if memory > arithmetic else (arithmetic, "arithmetic")
+
+
+# -- measuring -------------------------------------------------------------------------------------
+
+
+def _measure(name: str, size: int) -> tuple[float, float, float]:
+    """Nanoseconds, peak megabytes and those needed, of a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.scaling", name, str(size)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    found = json.loads(done.stdout.splitlines()[-1])
+    return found["nanoseconds"], found["peak"], found["before"] + found["needed"]
+
+
+def main() -> None:
+    """Measure the curve and the size named on the command line."""
+    for _ in range(2):  # loads what was compiled
+        ParalESN(units=UNITS).run(_uniform(_STREAMED, 1))
+    before = _peak()
+    job = work(sys.argv[1], int(sys.argv[2]))
+    if job.unit_steps < _LONG_ENOUGH:
+        job.call()  # compiles what it needs
+    seconds = [_timed(job.call)]
+    if job.unit_steps < _LONG_ENOUGH:
+        seconds += [_timed(job.call) for _ in range(2)]
+    while sum(seconds) < _LEAST_SECONDS:
+        seconds.append(_timed(job.call))
+    print(json.dumps({"nanoseconds": min(seconds) / job.unit_steps * 1e9, "before": before,
+                      "peak": _peak(), "needed": job.bytes / 1e6}))  # fmt: skip
+
+
+def _timed(call: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    result = call()
+    taken = time.perf_counter() - start
+    del result  # giving memory back is nobody's work here
+    return taken
+
+
+def _peak() -> float:
+    """The most megabytes this process ever had; not ru_maxrss, which a child inherits."""
+    status = Path("/proc/self/status").read_text()
+    found = re.search(r"VmHWM:\s+(\d+)", status)
+    assert found is not None
+    return int(found[1]) * 1024 / 1e6
 
 
 def _uniform(*shape: int) -> np.ndarray:
     return np.random.default_rng(0).uniform(-1, 1, shape)
+
+
+if __name__ == "__main__":
+    main()

@@ -182,8 +182,11 @@ def one_step(x: Any, dtype: np.dtype, n_features: int) -> tuple[np.ndarray, str]
 
 def convert(array: np.ndarray, dtype: np.dtype, name: str, first_step: int = 0) -> np.ndarray:
     """`array` (…, time, features) as C-ordered `dtype`, every value finite."""
-    with np.errstate(over="ignore"):  # reported below, with its position
-        converted = np.ascontiguousarray(array, dtype)
+    if array.dtype == dtype:
+        converted = np.ascontiguousarray(array)
+    else:
+        with np.errstate(over="ignore"):  # reported below, with its position
+            converted = np.ascontiguousarray(array, dtype)
     if not np.isfinite(converted).all():
         position = tuple(np.argwhere(~np.isfinite(converted))[0])
         *series, step, feature = (int(i) for i in position)

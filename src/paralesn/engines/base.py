@@ -55,13 +55,13 @@ class Batch(NamedTuple):
     @classmethod
     def end_to_end(cls, steps: np.ndarray) -> "Batch":
         """Series laid end to end in the inputs, and their states in the outputs."""
-        starts = np.cumsum(steps) - steps
+        starts = _begins(steps)
         return cls(starts, starts, steps)
 
     @classmethod
     def one_row_each(cls, steps: np.ndarray) -> "Batch":
         """Series laid end to end in the inputs; series b writes to row b of the outputs."""
-        return cls(np.cumsum(steps) - steps, np.arange(steps.size), steps)
+        return cls(_begins(steps), np.arange(steps.size), steps)
 
     @classmethod
     def single_steps(cls, count: int) -> "Batch":
@@ -86,6 +86,13 @@ class Batch(NamedTuple):
     def each(self) -> Iterator[tuple[int, int, int]]:
         """First input row, first output row and number of steps of one series after the other."""
         return zip(self.starts.tolist(), self.targets.tolist(), self.steps.tolist(), strict=True)
+
+
+def _begins(steps: np.ndarray) -> np.ndarray:
+    """First row of each of some series that lie end to end."""
+    if steps.size == 1:  # of a single short series, NumPy's calls take as long as the kernel
+        return np.zeros_like(steps)
+    return np.cumsum(steps) - steps
 
 
 class Engine(Protocol):

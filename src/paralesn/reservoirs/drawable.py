@@ -19,6 +19,7 @@ from paralesn.series import Series
 from paralesn.sources import Source
 
 _ROWS = 1 << 16  # time steps checked at a time
+_PRECISIONS = {name: np.dtype(name) for name in ("float32", "float64")}
 
 
 @register
@@ -144,8 +145,10 @@ class Drawable(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
     @property
     def real_dtype(self) -> np.dtype:
         """Floating-point type of inputs and of mixed states."""
+        if isinstance(self.dtype, str) and (known := _PRECISIONS.get(self.dtype)) is not None:
+            return known  # NumPy takes microseconds to name a dtype, and every call asks
         name = checks.dtype_name(self.dtype)
-        return np.dtype(checks.choice("dtype", name, ("float32", "float64")))
+        return np.dtype(checks.choice("dtype", name, _PRECISIONS))
 
     # -- input -----------------------------------------------------------------------------------
 

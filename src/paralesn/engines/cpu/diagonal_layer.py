@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paralesn.engines.cpu.kernels.diagonal import TAPS, layer_kernel, pack, slice_width
+from paralesn.engines.cpu.kernels.projection import is_wide
 from paralesn.engines.cpu.layer_pass import Pass
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.runtime import threads
 
 _LEAST_WORK = 1 << 17  # unit-steps worth a task of their own: a fraction of a millisecond
+_FEATURES = 16  # that take about as long as all else of a unit-step
 
 
 class PackedDiagonal(NamedTuple):
@@ -25,6 +27,7 @@ class PackedDiagonal(NamedTuple):
     left: int
     units: int
     column: int
+    weight: int  # of a unit-step: so many times the work of one with few features
     together: int = 1  # a series has slices enough
 
     def run(self, work: Pass, block: int, workers: int) -> None:
@@ -59,7 +62,8 @@ class PackedDiagonal(NamedTuple):
         many ranges of slices it is.
         """
         count, slices = steps.size, self.packed.shape[0]
-        worth = max(1, int(steps.sum()) * self.units // _LEAST_WORK)
+        total = int(steps[0] if count == 1 else steps.sum())
+        worth = max(1, total * self.units * self.weight // _LEAST_WORK)
         by_series = min(count, worth, 4 * workers)
         by_slice = min(slices, worth, -(-workers // by_series))
         return [
@@ -78,14 +82,15 @@ def pack_diagonal(layer: DiagonalLayer, column: int, dtype: np.dtype) -> PackedD
     size, units = layer.mix_kernel.size, layer.units
     taps = np.zeros((2, -(-size // TAPS) * TAPS), dtype)
     taps[:, :size] = layer.mix_kernel.real, layer.mix_kernel.imag
-    is_ring = layer.w_in.ndim == 1
+    is_ring, wide = layer.w_in.ndim == 1, is_wide(layer.w_in, layer.tokens)
     return PackedDiagonal(
-        kernel=layer_kernel(layer.is_complex, is_ring, slice_width(units), layer.tokens),
-        packed=pack(layer.eigenvalues, layer.w_in, layer.bias, layer.tau, size, dtype),
+        kernel=layer_kernel(layer.is_complex, is_ring, slice_width(units), layer.tokens, wide),
+        packed=pack(layer.eigenvalues, layer.w_in, layer.bias, layer.tau, size, dtype, wide),
         taps=taps,
         no_taps=taps[:, :0].copy(),
         mix_bias=dtype.type(layer.mix_bias.real),
         left=(size - 1) // 2,
         units=units,
         column=column,
+        weight=1 if is_ring or layer.tokens else 1 + layer.w_in.shape[1] // _FEATURES,
     )

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from paralesn.engines.cpu.kernels.output_memory import fetch_ahead, share_pages
+from paralesn.engines.cpu.kernels.projection import AHEAD, pack_weights, project
 from paralesn.engines.cpu.kernels.room import clear, empty_rows
 from paralesn.engines.cpu.kernels.tanh import tanh
 from paralesn.runtime.compiler import called, inlined, kernel
@@ -38,13 +39,14 @@ def slice_width(units: int) -> int:
 
 
 def pack(
-    eigenvalues: np.ndarray, w_in: np.ndarray, bias: np.ndarray, tau: float, size: int, dtype: Any
-) -> np.ndarray:
+    eigenvalues: np.ndarray, w_in: np.ndarray, bias: np.ndarray, tau: float, size: int, dtype: Any,
+    wide: bool = False,
+) -> np.ndarray:  # fmt: skip
     """Lay out a layer's parameters by slices: ``(slices, 4 + 2 F, row)``, tau folded in.
 
     Rows are the real and imaginary parts of the eigenvalues, of the bias and of each column of
     `w_in` (one column for ring weights). Places outside the reservoir hold zeros: such units stay
-    at zero, which is the convolution's padding.
+    at zero, which is the convolution's padding. For a `wide` kernel weights are in panels.
     """
     units = eigenvalues.shape[0]
     left = (size - 1) // 2
@@ -57,7 +59,7 @@ def pack(
     packed = np.zeros((slices, rows.shape[0], width + HALO), dtype)
     for s in range(slices):
         packed[s, :, : width + size - 1] = padded[:, s * width : (s + 1) * width + size - 1]
-    return packed
+    return pack_weights(packed, _WEIGHTS - _PARAMETERS) if wide else packed
 
 
 @called
@@ -204,10 +206,13 @@ def _load(states, state, begin, reach):
 
 
 @cache
-def layer_kernel(is_complex: bool, is_ring: bool, width: int, is_token: bool) -> Any:
+def layer_kernel(
+    is_complex: bool, is_ring: bool, width: int, is_token: bool, wide: bool = False
+) -> Any:
     """Kernel for complex or real layers with ring or dense input weights, by slices of `width`.
 
-    With `is_token` the input is one column of whole numbers, each naming a column of the weights.
+    With `is_token` the input is one column of whole numbers, each naming a column of the weights;
+    with `wide`, inputs have many features.
 
     Arguments of the kernel (`B` series, `N` units)::
 
@@ -236,9 +241,10 @@ def layer_kernel(is_complex: bool, is_ring: bool, width: int, is_token: bool) ->
         size = taps.shape[1]
         # Units advanced per slice: its own and the halo, in whole vectors.
         reach = min((width + max(size - 1, left) + 7) // 8 * 8, length)
-        held = _WEIGHTS - _PARAMETERS if is_token else packed.shape[1]
+        held = _WEIGHTS - _PARAMETERS if is_token or wide else packed.shape[1]
         row = empty_rows(packed, _PARAMETERS + held, length)
         clear(row)
+        drives = empty_rows(packed, AHEAD, 2 * length) if wide else row
         # Two rows for each slice: real and imaginary parts.
         states = empty_rows(packed, 2 * (stop_slice - first_slice), length)
         clear(states)
@@ -268,6 +274,15 @@ def layer_kernel(is_complex: bool, is_ring: bool, width: int, is_token: bool) ->
                         if is_token:
                             w = held + 2 * int(source[start + t, column])
                             _look_up(row, packed[s, w : w + 2], reach, is_complex)
+                            _advance_driven(row, reach, is_complex)
+                        elif wide:
+                            ahead = (t - t0) % AHEAD
+                            if ahead == 0:
+                                stop_t = min(t + AHEAD, t0 + block, steps)
+                                x2 = source[start + t : start + stop_t, column:]
+                                project(x2, packed[s, held:], row[_BIAS_RE:], drives, reach,
+                                        is_complex)  # fmt: skip
+                            _copy(row[_DRIVE_RE:], drives[ahead].reshape(2, length))
                             _advance_driven(row, reach, is_complex)
                         elif is_ring or features == 1:
                             _advance(row, source[start + t, column], reach, is_complex, is_ring)
