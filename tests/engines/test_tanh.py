@@ -88,6 +88,7 @@ def test_the_compiled_layer_divides_vectors(dtype, packed):
     function(
         np.ones((1, 1), dtype), rows, 0, 1, steps, state, state.copy(), np.zeros((1, 64), dtype),
         rows, 0, np.ones((1, 6, 64 + HALO), dtype), np.ones((2, 3), dtype), one, 1, True, 8, 0, 1, 0, 1,
+        0, 1,
     )  # fmt: skip
     (assembly,) = function.inspect_asm().values()
     assert assembly.count(packed) >= 2
