@@ -169,7 +169,7 @@ def test_gradients_of_the_input_are_those_of_differences(real, rng):
     assert torch.autograd.gradcheck(second, (x,), fast_mode=True)
 
 
-@pytest.mark.parametrize("steps", [1, 16, 17, 64, 135, 1000])
+@pytest.mark.parametrize("steps", [1, 24, 25, 64, 135, 1000, 2047, 2048, 5003, 16_384, 20_011])
 @pytest.mark.parametrize("dtype", [torch.complex128, torch.float64])
 def test_the_scan_is_the_loop(steps, dtype):
     torch.manual_seed(0)

@@ -1,18 +1,24 @@
 """The linear recurrence ``h_t = lambda h_(t-1) + u_t`` on any device of PyTorch.
 
-Steps are cut into chunks of `RADIX`. All chunks are walked side by side, first only to learn what
-each adds to the state; these sums obey the same recurrence with ``lambda**RADIX`` and are cut in
-turn, until a few are left. On the way back every chunk is walked again from the state before it.
-Both sweeps are loops over levels: work is of the order of T, with some RADIX log T operations on
-whole arrays, each of which a device runs in parallel. Steps that fill no chunk are walked first.
+Steps are cut into chunks of R. All chunks are walked side by side, first only to learn what each
+adds to the state; these sums obey the same recurrence with ``lambda**R`` and are cut in turn, until
+a few are left. On the way back every chunk is walked again from the state before it. Both sweeps
+are loops over levels: work is of the order of T, with some R log T operations on whole arrays, each
+of which a device runs in parallel. Steps that fill no chunk are walked first. Long levels are cut
+into longer chunks, which leave less to do for the levels after them.
 """
 
 from typing import Any
 
 from paralesn.runtime.pytorch import torch
 
-RADIX = 8  # a power of two: eigenvalues are squared from level to level
-_SQUARINGS = RADIX.bit_length() - 1
+_WALKED = 24  # steps that are walked: cutting them takes as many operations
+_LONG, _LONGEST = 2048, 16384  # steps from which chunks of 16 and of 32 were measured to be faster
+
+
+def radix(steps: int) -> int:
+    """Steps in a chunk of a level: a power of two, so that eigenvalues are raised by squaring."""
+    return 8 if steps < _LONG else 16 if steps < _LONGEST else 32
 
 
 def scan(eigenvalues: torch.Tensor, u: torch.Tensor, before: torch.Tensor) -> torch.Tensor:
@@ -32,16 +38,16 @@ def scan_(eigenvalues: torch.Tensor, u: torch.Tensor, before: torch.Tensor) -> t
     """Turn `u` (B, T, N) into the states, in place."""
     levels = []
     factor, level = eigenvalues, u
-    while level.shape[1] > 2 * RADIX:
+    while level.shape[1] > _WALKED:
         head, chunks = _cut(level)
         before = walk(factor, head, before)
         levels.append((factor, level, chunks, before))
         level = _sums(factor, chunks)
-        factor = _raised(factor)
+        factor = _raised(factor, chunks.shape[2])
     walk(factor, level, before)
     for factor, finer, chunks, start in reversed(levels):
         h = torch.cat([start.unsqueeze(1), level[:, :-1]], 1)  # the states before the chunks
-        for j in range(RADIX):
+        for j in range(chunks.shape[2]):
             h = chunks[:, :, j].addcmul_(factor, h)
         level = finer
     return u
@@ -50,11 +56,11 @@ def scan_(eigenvalues: torch.Tensor, u: torch.Tensor, before: torch.Tensor) -> t
 def final(eigenvalues: torch.Tensor, u: torch.Tensor, before: torch.Tensor) -> torch.Tensor:
     """State (B, N) after the last step only: the first of both sweeps is enough."""
     factor, level = eigenvalues, u
-    while level.shape[1] > 2 * RADIX:
+    while level.shape[1] > _WALKED:
         head, chunks = _cut(level)
         before = _followed(factor, head, before)
         level = _sums(factor, chunks)
-        factor = _raised(factor)
+        factor = _raised(factor, chunks.shape[2])
     return _followed(factor, level, before)
 
 
@@ -73,21 +79,22 @@ def _followed(factor: torch.Tensor, steps: torch.Tensor, h: torch.Tensor) -> tor
 
 
 def _cut(level: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The steps that fill no chunk, and the chunks (B, chunks, RADIX, N)."""
-    odd = level.shape[1] % RADIX
-    return level[:, :odd], level[:, odd:].unflatten(1, (-1, RADIX))
+    """The steps that fill no chunk, and the chunks (B, chunks, R, N)."""
+    size = radix(level.shape[1])
+    odd = level.shape[1] % size
+    return level[:, :odd], level[:, odd:].unflatten(1, (-1, size))
 
 
 def _sums(factor: torch.Tensor, chunks: torch.Tensor) -> torch.Tensor:
     """What each chunk adds to the state after it, (B, chunks, N)."""
     total = chunks[:, :, 0]
-    for j in range(1, RADIX):
+    for j in range(1, chunks.shape[2]):
         total = torch.addcmul(chunks[:, :, j], factor, total)
     return total
 
 
-def _raised(factor: torch.Tensor) -> torch.Tensor:
-    for _ in range(_SQUARINGS):
+def _raised(factor: torch.Tensor, power: int) -> torch.Tensor:
+    for _ in range(power.bit_length() - 1):
         factor = factor * factor
     return factor
 

@@ -26,11 +26,9 @@ TAPS = 3  # taps of the mixing kernel that one pass over a slice applies
 LONGEST_KERNEL = HALO // TAPS * TAPS
 
 # Rows of the scratch array. Input weights follow from _WEIGHTS on, a row per feature and part.
-_STATE_RE, _STATE_IM, _DRIVE_RE, _DRIVE_IM, _SOURCE, _LAMBDA_RE, _LAMBDA_IM, _BIAS_RE, _BIAS_IM = (
-    range(9)
-)
+_STATE_RE, _STATE_IM, _DRIVE_RE, _DRIVE_IM, _SOURCE, _MIXED = range(6)
+_LAMBDA_RE, _LAMBDA_IM, _BIAS_RE, _BIAS_IM, _WEIGHTS = range(6, 11)
 _PARAMETERS = _LAMBDA_RE
-_WEIGHTS = 9
 
 
 def slice_width(units: int) -> int:
@@ -148,7 +146,7 @@ def _advance(row, x0, reach, is_complex, is_ring):
 
 @inlined
 def _convolve(row, taps, mix_bias, width, is_complex):
-    """Drive = Re(kernel * h + bias), `TAPS` taps a pass; the first one starts from the bias."""
+    """Mixed = Re(kernel * h + bias), `TAPS` taps a pass; the first one starts from the bias."""
     k0, k1, k2 = taps[0, 0], taps[0, 1], taps[0, 2]
     l0, l1, l2 = taps[1, 0], taps[1, 1], taps[1, 2]
     re, im = row[_STATE_RE], row[_STATE_IM]
@@ -156,30 +154,30 @@ def _convolve(row, taps, mix_bias, width, is_complex):
         total = mix_bias + k0 * re[i] + k1 * re[i + 1] + k2 * re[i + 2]
         if is_complex:
             total = total - l0 * im[i] - l1 * im[i + 1] - l2 * im[i + 2]
-        row[_DRIVE_RE, i] = total
+        row[_MIXED, i] = total
     for j in range(TAPS, taps.shape[1], TAPS):
         k0, k1, k2 = taps[0, j], taps[0, j + 1], taps[0, j + 2]
         l0, l1, l2 = taps[1, j], taps[1, j + 1], taps[1, j + 2]
         re, im = row[_STATE_RE, j:], row[_STATE_IM, j:]
         for i in range(width):
-            total = row[_DRIVE_RE, i] + k0 * re[i] + k1 * re[i + 1] + k2 * re[i + 2]
+            total = row[_MIXED, i] + k0 * re[i] + k1 * re[i + 1] + k2 * re[i + 2]
             if is_complex:
                 total = total - l0 * im[i] - l1 * im[i + 1] - l2 * im[i + 2]
-            row[_DRIVE_RE, i] = total
+            row[_MIXED, i] = total
 
 
 @inlined
 def _squash(row, z, width):
-    """z = tanh(drive), in a loop of its own: with the convolution it would run out of registers."""
+    """z = tanh(mixed), in a loop of its own: with the convolution it would run out of registers."""
     own = z.shape[0]
     if own == width:
         for i in range(width):
-            z[i] = tanh(row[_DRIVE_RE, i])
+            z[i] = tanh(row[_MIXED, i])
     else:
         for i in range(min((own + 15) // 16 * 16, width)):
-            row[_DRIVE_RE, i] = tanh(row[_DRIVE_RE, i])
+            row[_MIXED, i] = tanh(row[_MIXED, i])
         for i in range(own):
-            z[i] = row[_DRIVE_RE, i]
+            z[i] = row[_MIXED, i]
 
 
 @called
@@ -267,41 +265,47 @@ def layer_kernel(
                         _copy(row[_PARAMETERS:], packed[s, :held])
                     here = 2 * (s - first_slice)
                     _copy(row, states[here : here + 2])
-                    for t in range(t0, min(t0 + block, steps)):
-                        if is_ring:
-                            x = source[start + t, column : column + features]
-                            _gather_ring(row, x, a - left, reach, units)
-                        if is_token:
-                            w = held + 2 * int(source[start + t, column])
-                            _look_up(row, packed[s, w : w + 2], reach, is_complex)
-                            _advance_driven(row, reach, is_complex)
-                        elif wide:
-                            ahead = (t - t0) % AHEAD
-                            if ahead == 0:
-                                stop_t = min(t + AHEAD, t0 + block, steps)
-                                x2 = source[start + t : start + stop_t, column:]
-                                project(x2, packed[s, held:], row[_BIAS_RE:], drives, reach,
-                                        is_complex)  # fmt: skip
-                            _copy(row[_DRIVE_RE:], drives[ahead].reshape(2, length))
-                            _advance_driven(row, reach, is_complex)
-                        elif is_ring or features == 1:
-                            _advance(row, source[start + t, column], reach, is_complex, is_ring)
-                        else:
-                            x = source[start + t, column : column + features]
-                            _project(row, x, reach, is_complex)
-                            _advance_driven(row, reach, is_complex)
-                        if not every_step and t < steps - 1:
-                            continue
-                        # Written out: cut into inlined functions, the kernel was measured to
-                        # be a twentieth slower at 128 units.
-                        r = to + t if every_step else to
-                        z = out[r, out_column + a : out_column + a + own]
-                        if size:
+                    t1 = min(t0 + block, steps)
+                    # The convolution's loads straddle vectors of states just stored, which the
+                    # processor cannot hand over before they reach the cache. So the tanh of the
+                    # step before is taken while it would wait: up to half the time was lost there.
+                    for t in range(t0, t1 + 1):
+                        if t < t1:
+                            if is_ring:
+                                x = source[start + t, column : column + features]
+                                _gather_ring(row, x, a - left, reach, units)
+                            if is_token:
+                                w = held + 2 * int(source[start + t, column])
+                                _look_up(row, packed[s, w : w + 2], reach, is_complex)
+                                _advance_driven(row, reach, is_complex)
+                            elif wide:
+                                ahead = (t - t0) % AHEAD
+                                if ahead == 0:
+                                    stop_t = min(t + AHEAD, t1)
+                                    x2 = source[start + t : start + stop_t, column:]
+                                    project(x2, packed[s, held:], row[_BIAS_RE:], drives, reach,
+                                            is_complex)  # fmt: skip
+                                _copy(row[_DRIVE_RE:], drives[ahead].reshape(2, length))
+                                _advance_driven(row, reach, is_complex)
+                            elif is_ring or features == 1:
+                                _advance(row, source[start + t, column], reach, is_complex, is_ring)
+                            else:
+                                x = source[start + t, column : column + features]
+                                _project(row, x, reach, is_complex)
+                                _advance_driven(row, reach, is_complex)
+                        if size and t > t0 and (every_step or t == steps):
+                            r = to + t - 1 if every_step else to
+                            z = out[r, out_column + a : out_column + a + own]
                             if every_step:
                                 fetch_ahead(z, pitch)
-                            _convolve(row, taps, mix_bias, width, is_complex)
                             _squash(row, z, width)
+                        if t == t1 or not (every_step or t == steps - 1):
+                            continue
+                        if size:
+                            _convolve(row, taps, mix_bias, width, is_complex)
                         else:
+                            r = to + t if every_step else to
+                            z = out[r, out_column + a : out_column + a + own]
                             _write_raw(row[_STATE_RE, left:], z)
                             if is_complex:
                                 imaginary = out_column + units + a

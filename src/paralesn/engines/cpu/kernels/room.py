@@ -9,6 +9,8 @@ from numba.np.arrayobj import make_array, populate_array
 
 from paralesn.runtime.compiler import called
 
+_LINE = 64  # bytes of a cache line: vectors as long as one never straddle two
+
 
 @intrinsic
 def empty_rows(typing_context: Any, like: Any, rows: Any, columns: Any) -> Any:
@@ -20,9 +22,8 @@ def empty_rows(typing_context: Any, like: Any, rows: Any, columns: Any) -> Any:
         size = context.get_abi_sizeof(context.get_data_type(made.dtype))
         itemsize = context.get_constant(types.intp, size)
         row = builder.mul(columns, itemsize)
-        alignment = context.get_preferred_array_alignment(made.dtype)
         meminfo = context.nrt.meminfo_alloc_aligned(
-            builder, builder.mul(rows, row), context.get_constant(types.uint32, alignment)
+            builder, builder.mul(rows, row), context.get_constant(types.uint32, _LINE)
         )
         data = context.nrt.meminfo_data(builder, meminfo)
         array = make_array(made)(context, builder)
