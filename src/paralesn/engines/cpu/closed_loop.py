@@ -162,13 +162,13 @@ def loop_kernel(first_layer: Any, later_layers: Any) -> Any:
                 first_layer(
                     source.array, rows, source.first, source.width, ones, before, after,
                     target.array, rows, target.first, layer.packed, layer.taps, layer.mix_bias,
-                    layer.left, yes, one, zero, count, s, s + group,
+                    layer.left, yes, one, zero, count, s, s + group, zero, one,
                 )  # fmt: skip
             elif later_layers is not None:
                 later_layers(
                     source.array, rows, source.first, source.width, ones, before, after,
                     target.array, rows, target.first, layer.packed, layer.taps, layer.mix_bias,
-                    layer.left, yes, one, zero, count, s, s + group,
+                    layer.left, yes, one, zero, count, s, s + group, zero, one,
                 )  # fmt: skip
 
     @kernel
