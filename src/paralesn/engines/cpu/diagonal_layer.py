@@ -6,7 +6,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn.engines.cpu.kernels.diagonal import TAPS, layer_kernel, pack, slice_width
+from paralesn.engines.cpu.kernels.diagonal import (
+    ONE,
+    RING,
+    SEVERAL,
+    TAPS,
+    TOKEN,
+    layer_kernel,
+    pack,
+    slice_width,
+)
 from paralesn.engines.cpu.layer_pass import Pass
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.runtime import threads
@@ -73,14 +82,22 @@ def _piece(total: int, pieces: int, i: int) -> tuple[int, int]:
     return total * i // pieces, total * (i + 1) // pieces
 
 
+def _reads(layer: DiagonalLayer) -> int:
+    """Which kind of input a layer has."""
+    if layer.tokens:
+        return TOKEN
+    if layer.w_in.ndim == 1:
+        return RING
+    return ONE if layer.w_in.shape[1] == 1 else SEVERAL
+
+
 def pack_diagonal(layer: DiagonalLayer, column: int, dtype: np.dtype) -> PackedDiagonal:
     """Pack a layer whose states begin at `column` of the output."""
     size, units = layer.mix_kernel.size, layer.units
     taps = np.zeros((2, -(-size // TAPS) * TAPS), dtype)
     taps[:, :size] = layer.mix_kernel.real, layer.mix_kernel.imag
-    is_ring = layer.w_in.ndim == 1
     return PackedDiagonal(
-        kernel=layer_kernel(layer.is_complex, is_ring, slice_width(units), layer.tokens),
+        kernel=layer_kernel(layer.is_complex, _reads(layer), slice_width(units)),
         packed=pack(layer.eigenvalues, layer.w_in, layer.bias, layer.tau, size, dtype),
         taps=taps,
         no_taps=taps[:, :0].copy(),

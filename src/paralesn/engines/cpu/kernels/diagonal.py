@@ -21,6 +21,9 @@ from paralesn.engines.cpu.kernels.tanh import tanh
 from paralesn.runtime.compiler import called, inlined, kernel
 
 HALO = 64  # room for halo and padding beside the units of a slice
+# What a layer reads: one feature or several through dense weights, the layer below through a ring,
+# or a column of whole numbers, tokens, each naming a column of the weights.
+INPUTS = ONE, SEVERAL, RING, TOKEN = range(4)
 TAPS = 3  # taps of the mixing kernel that one pass over a slice applies
 LONGEST_KERNEL = HALO // TAPS * TAPS
 
@@ -204,10 +207,10 @@ def _load(states, state, begin, reach):
 
 
 @cache
-def layer_kernel(is_complex: bool, is_ring: bool, width: int, is_token: bool) -> Any:
-    """Kernel for complex or real layers with ring or dense input weights, by slices of `width`.
+def layer_kernel(is_complex: bool, reads: int, width: int) -> Any:
+    """Kernel for complex or real layers that read one of `INPUTS`, by slices of `width` units.
 
-    With `is_token` the input is one column of whole numbers, each naming a column of the weights.
+    A kernel for each kind of input: compiling what a layer never runs would double its first use.
 
     Arguments of the kernel (`B` series, `N` units)::
 
@@ -225,6 +228,8 @@ def layer_kernel(is_complex: bool, is_ring: bool, width: int, is_token: bool) ->
     """
 
     length = width + HALO
+    is_ring, is_token = reads == RING, reads == TOKEN
+    is_single = is_ring or reads == ONE  # one input for each unit
 
     @kernel
     def run_layer(
@@ -269,7 +274,7 @@ def layer_kernel(is_complex: bool, is_ring: bool, width: int, is_token: bool) ->
                             w = held + 2 * int(source[start + t, column])
                             _look_up(row, packed[s, w : w + 2], reach, is_complex)
                             _advance_driven(row, reach, is_complex)
-                        elif is_ring or features == 1:
+                        elif is_single:
                             _advance(row, source[start + t, column], reach, is_complex, is_ring)
                         else:
                             x = source[start + t, column : column + features]
