@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy import fft
 from scipy.stats import f as f_distribution
 
 from paralesn import checks
@@ -125,9 +126,10 @@ def _detrended(y: np.ndarray, period: int) -> np.ndarray:
 
 
 def _moving_mean(y: np.ndarray, kernel: np.ndarray) -> np.ndarray:
-    from scipy.signal import fftconvolve
-
-    return np.asarray(fftconvolve(y - y.mean(), kernel, "valid") + y.mean())
+    """Convolution by Fourier transforms, where the whole kernel overlaps."""
+    size = fft.next_fast_len(y.size + kernel.size - 1, real=True)
+    product = fft.rfft(y - y.mean(), size) * fft.rfft(kernel, size)
+    return np.asarray(fft.irfft(product, size)[kernel.size - 1 : y.size] + y.mean())
 
 
 def _without_season(y: np.ndarray, period: int) -> np.ndarray:
