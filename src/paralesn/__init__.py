@@ -49,10 +49,12 @@ def __getattr__(name: str) -> object:
     """Import what `name` stands for, and keep it: it is asked for once."""
     from importlib import import_module
 
-    if name in _HOMES:
-        value = getattr(import_module(f"paralesn.{_HOMES[name]}"), name)
-    elif name in _MODULES:
-        value = import_module(f"paralesn.{_MODULES[name]}")
+    from paralesn.runtime.garbage import collection_paused
+
+    if home := _HOMES.get(name) or _MODULES.get(name):
+        with collection_paused():
+            module = import_module(f"paralesn.{home}")
+        value = getattr(module, name) if name in _HOMES else module
     elif name == "__version__":
         from importlib.metadata import version
 

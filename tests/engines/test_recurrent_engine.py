@@ -154,10 +154,10 @@ def test_every_operator_in_either_place(recurrent, branch, rng):
 
 @pytest.mark.parametrize("kind", ["dense", "cycle"])
 def test_read_only_input_compiles_nothing_anew(kind, rng):
-    from paralesn.engines.cpu.kernels import recurrent as kernels
+    from paralesn.engines.cpu.kernels import operators, recurrent
 
-    kinds = {"dense": kernels.DENSE, "cycle": kernels.CYCLE}
-    run_together = kernels.together_kernel(kinds[kind], kernels.DENSE, kernels.IDENTITY)
+    kinds = {"dense": operators.DENSE, "cycle": operators.CYCLE}
+    run_together = recurrent.together_kernel(kinds[kind], operators.DENSE, operators.IDENTITY)
     x, res = rng.normal(size=(20, 1)), make(kind, units=20)
     states, state = res.run(x)
     assert run_together.signatures
@@ -173,7 +173,7 @@ def test_read_only_input_compiles_nothing_anew(kind, rng):
 
 def test_a_kernel_compiles_no_operator_but_its_own():
     """Of a dense layer's kernel, nothing that it calls is of another kind."""
-    from paralesn.engines.cpu.kernels import recurrent as kernels
+    from paralesn.engines.cpu.kernels import operators, recurrent
     from paralesn.runtime.kernel_cache import described
 
     def calls(function):
@@ -184,9 +184,9 @@ def test_a_kernel_compiles_no_operator_but_its_own():
                 found |= {called.__name__} | calls(called)
         return found
 
-    dense = kernels.together_kernel(kernels.DENSE, kernels.DENSE, kernels.IDENTITY).py_func
+    dense = recurrent.together_kernel(operators.DENSE, operators.DENSE, operators.IDENTITY).py_func
     assert calls(dense) == {"advance", "_add_dense", "_add_identity", "_drive_dense"}
-    cycle = kernels.together_kernel(kernels.CYCLE, kernels.RING, kernels.HADAMARD).py_func
+    cycle = recurrent.together_kernel(operators.CYCLE, operators.RING, operators.HADAMARD).py_func
     assert calls(cycle) == {"advance", "_add_cycle_rows", "_add_hadamard_rows", "_drive_ring"}
     assert described(dense) != described(cycle)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from paralesn.engines.cpu.kernels.diagonal import HALO, layer_kernel
+from paralesn.engines.cpu.kernels.diagonal import HALO, ONE, layer_kernel
 from paralesn.engines.cpu.kernels.tanh import tanh
 from paralesn.runtime.compiler import FASTMATH, kernel
 
@@ -79,9 +79,7 @@ def test_outside_kernels_it_refuses():
 def test_the_compiled_layer_divides_vectors(dtype, packed):
     """The tanh holds the layer kernel's only divisions, in a loop for whole slices and in one for
     the last: LLVM must have vectorised both."""
-    function = njit(fastmath=FASTMATH, error_model="numpy")(
-        layer_kernel(True, False, 64, False).py_func
-    )
+    function = njit(fastmath=FASTMATH, error_model="numpy")(layer_kernel(True, ONE, 64).py_func)
     one = np.dtype(dtype).type(1)
     rows, steps = np.zeros(1, np.int64), np.ones(1, np.int64)
     state = np.zeros((1, 64), np.result_type(dtype, 1j))

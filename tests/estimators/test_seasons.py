@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.signal import fftconvolve, find_peaks
 
 import paralesn as pe
+from paralesn.estimators.forecaster import seasons as private
 from paralesn.estimators.forecaster.seasons import check_season, is_seasonal, seasons_of
 
 NAN = np.nan
@@ -122,3 +124,17 @@ def test_the_clock_suggests(rng):
 def test_seasons_that_are_none(season, error):
     with pytest.raises(error, match=r"season(\[1\])? must be .*, got "):
         check_season(season)
+
+
+def test_local_maxima_are_scipys(rng):
+    for n in range(1, 30):
+        for _ in range(20):
+            values = rng.integers(0, 4, n).astype(float)  # with many plateaus
+            np.testing.assert_array_equal(private._local_maxima(values), find_peaks(values)[0])
+
+
+@pytest.mark.parametrize("n", [200, 401, 5003])
+def test_a_moving_mean_is_scipys_convolution(rng, n):
+    y, kernel = rng.normal(size=n) + 5, rng.random(65)
+    truth = fftconvolve(y - y.mean(), kernel, "valid") + y.mean()
+    np.testing.assert_allclose(private._moving_mean(y, kernel), truth, rtol=1e-13)

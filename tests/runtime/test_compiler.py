@@ -138,6 +138,35 @@ def test_with_another_numba_it_compiles_in_memory_and_says_so(toy, change, told)
     assert printed[1:3] == ["NullCache", "15.0"]
 
 
+# Numba without a name that functions linked into kernels build on, as far as this package sees.
+LACKING = """
+from numba.core import codegen, compiler
+kept = {owner}.{name}
+del {owner}.{name}
+import paralesn.runtime.compiler
+{owner}.{name} = kept
+"""
+IS_LINKED = """
+from paralesn.runtime import compiler
+print("pipeline_class" in compiler._BARE)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [
+        ("codegen.JITCodeLibrary", "get_pointer_to_function"),
+        ("codegen.CPUCodeLibrary", "_get_module_for_linking"),
+        ("compiler", "DefaultPassBuilder"),
+    ],
+)
+def test_where_numba_lacks_a_name_functions_are_compiled_as_it_does(toy, owner, name):
+    assert toy(before=IS_LINKED) == ["True", "15.0", "1", "0"]
+    lacking = LACKING.format(owner=owner, name=name)
+    assert toy(lacking, IS_LINKED, NUMBA_CACHE_DIR="") == ["False", "15.0", "1", "0"]
+
+
 @pytest.mark.slow
 def test_with_no_folder_to_write_to_it_compiles_in_memory(toy):
     printed = toy(NOWHERE, "print(type(total._cache).__name__)")
@@ -196,14 +225,11 @@ def test_kernels_of_one_factory_have_names_of_their_own():
     from itertools import product
 
     from paralesn.engines.cpu.closed_loop import loop_kernel
-    from paralesn.engines.cpu.kernels.diagonal import layer_kernel
+    from paralesn.engines.cpu.kernels.diagonal import INPUTS, ONE, layer_kernel
 
-    layers = [
-        layer_kernel(*made)
-        for made in product([True, False], [True, False], [64, 128], [True, False])
-    ]
+    layers = [layer_kernel(*made) for made in product([True, False], INPUTS, [64, 128])]
     loops = [loop_kernel(first, later) for first in layers for later in (None, *layers)]
     names = [made.py_func.__qualname__ for made in (*layers, *loops)]
-    assert len(set(names)) == len(names) == 16 + 16 * 17
-    again = layer_kernel.__wrapped__(True, False, 64, False)  # the same values, the same name
-    assert again.py_func.__qualname__ == layer_kernel(True, False, 64, False).py_func.__qualname__
+    assert len(set(names)) == len(names) == 20 + 20 * 21
+    again = layer_kernel.__wrapped__(True, ONE, 64)  # the same values, the same name
+    assert again.py_func.__qualname__ == layer_kernel(True, ONE, 64).py_func.__qualname__

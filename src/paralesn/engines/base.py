@@ -16,6 +16,7 @@ from paralesn import checks
 from paralesn.layers.delays import DelayLayer
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.layers.recurrent import RecurrentLayer
+from paralesn.runtime.garbage import collection_paused
 
 Layer = DiagonalLayer | RecurrentLayer | DelayLayer
 States = tuple[np.ndarray, ...]  # of each layer (B, N)
@@ -269,7 +270,10 @@ def takes_tensors(name: str) -> bool:
 def load_engine(name: str) -> Engine:
     """The engine of that name, imported where it is a module."""
     engine = _engines[name].engine
-    return cast(Engine, importlib.import_module(engine)) if isinstance(engine, str) else engine
+    if not isinstance(engine, str):
+        return engine
+    with collection_paused():
+        return cast(Engine, importlib.import_module(engine))
 
 
 if TYPE_CHECKING:  # the built-in engines fulfil the protocol

@@ -5,7 +5,6 @@ from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names, _get_feature_names, check_is_fitted
 
@@ -326,6 +325,8 @@ class ReservoirRegressor(TunableDefaults, MultiOutputMixin, RegressorMixin, Base
         Averaged over targets. Where the readout omits missing targets, so does the score. With
         `feedback`, targets are fed back during the washout, and the model's own output after it.
         """
+        from sklearn.metrics import r2_score  # slow to import
+
         source = self._source(X)
         omits = omits_nan(self.readout_) and self.fitted_.feedback is None
         targets = targets_for(y, source, allow_nan=omits)

@@ -4,7 +4,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
@@ -248,6 +247,8 @@ class MLP(FittedAttributes, BaseEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy for classes; for numbers R squared, averaged over targets."""
+        from sklearn.metrics import accuracy_score, r2_score  # slow to import
+
         predicted = self.predict(X)
         measure = accuracy_score if hasattr(self, "classes_") else r2_score
         return float(measure(y, predicted, sample_weight=sample_weight))

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from numba import njit
+from numba.core.compiler import Compiler
 
+from paralesn.runtime.garbage import collection_paused
 from paralesn.runtime.kernel_cache import described, keep
 from paralesn.runtime.linked_functions import compiler_class
 
@@ -22,6 +24,15 @@ FASTMATH = {"contract"}
 _BARE: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 if (linked := compiler_class()) is not None:
     _BARE["pipeline_class"] = linked
+
+
+class _KernelCompiler(Compiler):  # type: ignore[misc]  # Numba has no types
+    """Numba's compiler, not held up by the garbage collector."""
+
+    def compile_extra(self, function: Callable[..., Any]) -> Any:
+        """Compile `function` and, on the way, those that it calls."""
+        with collection_paused():
+            return super().compile_extra(function)
 
 
 def _named_apart(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -40,7 +51,8 @@ def _named_apart(function: Callable[..., Any]) -> Callable[..., Any]:
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` as a nogil kernel cached on disk where a directory can be written."""
     function = _named_apart(function)
-    dispatcher = njit(nogil=True, fastmath=FASTMATH, error_model="numpy")(function)
+    options = {"fastmath": FASTMATH, "error_model": "numpy", "pipeline_class": _KernelCompiler}
+    dispatcher = njit(nogil=True, **options)(function)
     keep(dispatcher, function)
     return dispatcher
 

@@ -17,6 +17,8 @@ from typing import Any
 
 import numba
 
+from paralesn.runtime.garbage import collection_paused
+
 _UNUSABLE = (OSError, EOFError, pickle.UnpicklingError)  # what damaged and missing files raise
 
 
@@ -81,7 +83,8 @@ def _caches() -> dict[str, Any]:
         def load_overload(self, *arguments: Any) -> Any:
             """What is on disk, or None."""
             try:
-                return super().load_overload(*arguments)
+                with collection_paused():
+                    return super().load_overload(*arguments)
             except _UNUSABLE:
                 return None
 

@@ -6,7 +6,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn.engines.cpu.kernels.diagonal import TAPS, layer_kernel, pack, slice_width
+from paralesn.engines.cpu.kernels.diagonal import (
+    ONE,
+    RING,
+    SEVERAL,
+    TAPS,
+    TOKEN,
+    WIDE,
+    layer_kernel,
+    pack,
+    slice_width,
+)
 from paralesn.engines.cpu.kernels.projection import is_wide
 from paralesn.engines.cpu.layer_pass import Pass
 from paralesn.layers.diagonal import DiagonalLayer
@@ -77,20 +87,33 @@ def _piece(total: int, pieces: int, i: int) -> tuple[int, int]:
     return total * i // pieces, total * (i + 1) // pieces
 
 
+def _reads(layer: DiagonalLayer) -> int:
+    """Which kind of input a layer has."""
+    if layer.tokens:
+        return TOKEN
+    if layer.w_in.ndim == 1:
+        return RING
+    if is_wide(layer.w_in):
+        return WIDE
+    return ONE if layer.w_in.shape[1] == 1 else SEVERAL
+
+
 def pack_diagonal(layer: DiagonalLayer, column: int, dtype: np.dtype) -> PackedDiagonal:
     """Pack a layer whose states begin at `column` of the output."""
     size, units = layer.mix_kernel.size, layer.units
     taps = np.zeros((2, -(-size // TAPS) * TAPS), dtype)
     taps[:, :size] = layer.mix_kernel.real, layer.mix_kernel.imag
-    is_ring, wide = layer.w_in.ndim == 1, is_wide(layer.w_in, layer.tokens)
+    reads = _reads(layer)
     return PackedDiagonal(
-        kernel=layer_kernel(layer.is_complex, is_ring, slice_width(units), layer.tokens, wide),
-        packed=pack(layer.eigenvalues, layer.w_in, layer.bias, layer.tau, size, dtype, wide),
+        kernel=layer_kernel(layer.is_complex, reads, slice_width(units)),
+        packed=pack(
+            layer.eigenvalues, layer.w_in, layer.bias, layer.tau, size, dtype, reads == WIDE
+        ),
         taps=taps,
         no_taps=taps[:, :0].copy(),
         mix_bias=dtype.type(layer.mix_bias.real),
         left=(size - 1) // 2,
         units=units,
         column=column,
-        weight=1 if is_ring or layer.tokens else 1 + layer.w_in.shape[1] // _FEATURES,
+        weight=1 if reads == RING or layer.tokens else 1 + layer.w_in.shape[1] // _FEATURES,
     )

@@ -6,9 +6,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn.engines.cpu.kernels import recurrent as kernels
+from paralesn.engines.cpu.kernels import operators as kernels
 from paralesn.engines.cpu.kernels.product import LINE, pack_panels
-from paralesn.engines.cpu.kernels.recurrent import Parameters, cut_kernel, together_kernel
+from paralesn.engines.cpu.kernels.recurrent import (
+    Parameters,
+    Reading,
+    Shared,
+    Writing,
+    cut_kernel,
+    together_kernel,
+)
 from paralesn.engines.cpu.layer_pass import Pass
 from paralesn.layers.operators import Cycle, Dense, Hadamard, Identity, Operator, Sparse
 from paralesn.layers.recurrent import RecurrentLayer
@@ -93,11 +100,11 @@ class PackedRecurrent(NamedTuple):
             buffers[:] = 0.0
             buffers[0, :units] = work.before[b]
             counter = np.zeros(1, np.int64)
-            shared = kernels.Shared(buffers[:2, None], buffers[2:3], buffers[3:], counter)
+            shared = Shared(buffers[:2, None], buffers[2:3], buffers[3:], counter)
             call = (
                 self.parameters,
-                kernels.Reading(work.source, start, work.column, work.features, steps),
-                kernels.Writing(work.target, target, work.target_column, work.every_step),
+                Reading(work.source, start, work.column, work.features, steps),
+                Writing(work.target, target, work.target_column, work.every_step),
                 shared,
                 units,
             )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.signal import find_peaks
+from scipy import fft
 from scipy.stats import f as f_distribution
 
 from paralesn import checks
@@ -126,9 +126,10 @@ def _detrended(y: np.ndarray, period: int) -> np.ndarray:
 
 
 def _moving_mean(y: np.ndarray, kernel: np.ndarray) -> np.ndarray:
-    from scipy.signal import fftconvolve
-
-    return np.asarray(fftconvolve(y - y.mean(), kernel, "valid") + y.mean())
+    """Convolution by Fourier transforms, where the whole kernel overlaps."""
+    size = fft.next_fast_len(y.size + kernel.size - 1, real=True)
+    product = fft.rfft(y - y.mean(), size) * fft.rfft(kernel, size)
+    return np.asarray(fft.irfft(product, size)[kernel.size - 1 : y.size] + y.mean())
 
 
 def _without_season(y: np.ndarray, period: int) -> np.ndarray:
@@ -154,10 +155,23 @@ def _candidates(y: np.ndarray) -> list[int]:
     if not power[0] > 0:
         return []
     correlation = power / power[0]
-    peaks, _ = find_peaks(correlation[1:], height=1.5 / np.sqrt(y.size))
-    best = sorted(peaks + 1, key=lambda lag: -correlation[lag])[:4]
+    peaks = _local_maxima(correlation[1:]) + 1
+    peaks = peaks[correlation[peaks] >= 1.5 / np.sqrt(y.size)]
+    best = sorted(peaks, key=lambda lag: -correlation[lag])[:4]
     usual = [m for m in _USUAL if 2 * m <= y.size and correlation[m] > 1 / np.sqrt(y.size)]
     return sorted({*usual, *(int(m) for m in best if 2 <= m <= y.size // 4)})
+
+
+def _local_maxima(values: np.ndarray) -> np.ndarray:
+    """Where values are larger than on both sides, the middle where several in a row are equal.
+
+    As `scipy.signal.find_peaks` finds them, whose import takes longer than most forecasts.
+    """
+    ends = np.flatnonzero(np.diff(values))  # of runs of equal values, but for the last run
+    heights = values[[*ends, -1]]
+    rises, falls = heights[1:-1] > heights[:-2], heights[1:-1] > heights[2:]
+    peaks = np.flatnonzero(rises & falls)
+    return np.asarray((ends[peaks] + 1 + ends[peaks + 1]) // 2)
 
 
 def _most_telling(y: np.ndarray, periods: list[int]) -> list[int]:

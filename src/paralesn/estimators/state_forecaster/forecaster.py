@@ -7,7 +7,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from paralesn import checks, scaling, sources
@@ -392,6 +391,8 @@ class StateForecaster(TunableDefaults, LearntAttributes, BaseEstimator):
     def score(self, y: Any, X: Any = None) -> float:
         """Coefficient of determination of direct predictions, from zero, after the washout."""
         check_is_fitted(self, "fitted_")
+        from sklearn.metrics import r2_score  # slow to import
+
         observed, _ = read_table(y, "y", columns=self.n_features_in_)
         count = len(observed) - self.horizon_
         if count < 1:

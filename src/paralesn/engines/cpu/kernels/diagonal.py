@@ -22,6 +22,9 @@ from paralesn.engines.cpu.kernels.tanh import tanh
 from paralesn.runtime.compiler import called, inlined, kernel
 
 HALO = 64  # room for halo and padding beside the units of a slice
+# What a layer reads: one feature, several or many through dense weights, the layer below through a
+# ring, or a column of whole numbers, tokens, each naming a column of the weights.
+INPUTS = ONE, SEVERAL, WIDE, RING, TOKEN = range(5)
 TAPS = 3  # taps of the mixing kernel that one pass over a slice applies
 LONGEST_KERNEL = HALO // TAPS * TAPS
 
@@ -204,13 +207,10 @@ def _load(states, state, begin, reach):
 
 
 @cache
-def layer_kernel(
-    is_complex: bool, is_ring: bool, width: int, is_token: bool, wide: bool = False
-) -> Any:
-    """Kernel for complex or real layers with ring or dense input weights, by slices of `width`.
+def layer_kernel(is_complex: bool, reads: int, width: int) -> Any:
+    """Kernel for complex or real layers that read one of `INPUTS`, by slices of `width` units.
 
-    With `is_token` the input is one column of whole numbers, each naming a column of the weights;
-    with `wide`, inputs have many features.
+    A kernel for each kind of input: compiling what a layer never runs would double its first use.
 
     Arguments of the kernel (`B` series, `N` units)::
 
@@ -228,6 +228,8 @@ def layer_kernel(
     """
 
     length = width + HALO
+    is_ring, is_token, wide = reads == RING, reads == TOKEN, reads == WIDE
+    is_single = is_ring or reads == ONE  # one input for each unit
 
     @kernel
     def run_layer(
@@ -287,7 +289,7 @@ def layer_kernel(
                                             is_complex)  # fmt: skip
                                 _copy(row[_DRIVE_RE:], drives[ahead].reshape(2, length))
                                 _advance_driven(row, reach, is_complex)
-                            elif is_ring or features == 1:
+                            elif is_single:
                                 _advance(row, source[start + t, column], reach, is_complex, is_ring)
                             else:
                                 x = source[start + t, column : column + features]

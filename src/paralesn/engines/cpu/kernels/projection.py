@@ -16,9 +16,9 @@ AHEAD = 48  # steps projected at once, a multiple of the rows of a tile; they st
 MANY = 32  # features from which on it pays: at 16 it costs as much as it saves
 
 
-def is_wide(w_in: np.ndarray, tokens: bool) -> bool:
-    """Whether inputs have so many features that steps are projected some at a time."""
-    return w_in.ndim == 2 and w_in.shape[1] >= MANY and not tokens
+def is_wide(w_in: np.ndarray) -> bool:
+    """Whether inputs of dense weights have so many features that steps are projected together."""
+    return w_in.shape[1] >= MANY
 
 
 def pack_weights(packed: np.ndarray, first: int) -> np.ndarray:
