@@ -4,6 +4,7 @@ import gc
 import threading
 
 import pytest
+from numba import config
 from numba.extending import overload
 
 from paralesn.runtime import garbage
@@ -64,7 +65,8 @@ def test_pauses_of_threads_overlap():
     assert garbage._pauses == 0
 
 
-def test_nothing_is_collected_while_a_kernel_is_compiled():
+def test_nothing_is_collected_while_a_kernel_is_compiled(tmp_path, monkeypatch):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))  # where nothing is cached yet
     is_on = []
 
     @overload(_note)

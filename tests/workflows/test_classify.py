@@ -217,7 +217,7 @@ def test_inspect_describes_a_saved_default_classifier(waves, tmp_path):
     (bank,) = [part for part in record.values() if isinstance(part, dict) and "features" in part]
     assert bank["kind"] == "FilterBank"
     assert bank["settings"]["units"] == 2048
-    assert bank["features"] == 1024 * 11
+    assert bank["features"] == 16384
     assert record["readout"]["kind"] == "DualRidge"
     done = CliRunner().invoke(app, ["inspect", str(out / "model.safetensors"), "--plot", "x.png"])
     assert done.exit_code == 0, done.output
