@@ -112,7 +112,8 @@ def draw(scores: np.ndarray, names: list[str]) -> Path:
     import matplotlib.pyplot as plt
     from aeon.visualisation import plot_critical_difference
 
-    figure, _ = plot_critical_difference(scores, names, highlight={OURS: "#0072b2"}, alpha=0.05)
+    look = {"highlight": {OURS: "#0072b2"}, "width": 8, "textspace": 2.5}
+    figure, _ = plot_critical_difference(scores, names, alpha=0.05, **look)
     path = Path(os.environ.get("PARALESN_FIGURES", ".")) / "critical_difference.png"
     save_figure(figure, path)
     plt.close(figure)
