@@ -260,7 +260,7 @@ def test_classifiers(client, model, tolerance):
 
 def test_more_series_than_features_are_summed_up(client):
     """Products of features, and a sample that does not depend on blocks."""
-    bank = pe.FilterBank(units=192, thresholds=5)
+    bank = pe.FilterBank(units=192, thresholds=6)
     X, y = tones(1700, 40)
     here = pe.ReservoirClassifier(bank).fit(X, y)
     assert X.shape[0] > here.features_.n_features_out_ > dual_statistics.SMALL
