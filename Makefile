@@ -6,6 +6,7 @@
 #   make quick      a minute of tests, while you write: those not marked slow
 #   make test       all tests and doctests
 #   make check      what a change must pass, and what CI runs: lint, types, imports, all tests
+#   make fuzz       attacks with new seeds, MINUTES=5 of them, and a table of what held
 #   make lowest     the quick tests with the lowest versions that pyproject.toml allows
 #   make newest     the same with the newest
 #   make bench      the speed claims, each beside its rivals
@@ -15,10 +16,11 @@
 PYTHON ?= python3
 # Processes that share the tests out; WORKERS=0 runs them in one, as a debugger wants it.
 WORKERS ?= auto
+MINUTES ?= 5
 PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 PYTEST = .venv/bin/pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal
 .DELETE_ON_ERROR:
-.PHONY: demo reproduce quick test check lowest newest bench interop docs clean
+.PHONY: demo reproduce quick test check fuzz lowest newest bench interop docs clean
 
 demo: .venv/installed
 	.venv/bin/paralesn demo
@@ -39,6 +41,10 @@ check: .venv/browser .venv/engines
 	.venv/bin/mypy
 	.venv/bin/lint-imports
 	$(PYTEST)
+
+# What fails is kept below tests/hostile/cases, and the tests try it from then on.
+fuzz: .venv/installed
+	PYTHONPATH=tests .venv/bin/python -m hostile --minutes $(MINUTES) $(if $(SAVE),--save $(SAVE))
 
 # Old releases beside new ones of what they depend on deprecate each other: no errors of ours.
 lowest:
