@@ -12,6 +12,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
+from paralesn import compressed
 from paralesn.datasets import DamagedFileError, MissingFileError, check, fetch, load_ucr
 from paralesn.datasets.storage import checksums, download
 
@@ -164,6 +165,60 @@ def test_damaged_and_foreign_archives_are_named(server, tmp_path):
     with pytest.raises(DamagedFileError, match=r"Toy\.zip holds Other_TRAIN\.ts, none of which"):
         load_ucr("Toy")
     assert cached(tmp_path) == []
+
+
+def test_archives_that_are_traps_are_refused(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(compressed, "SMALL", 100_000)
+    twice = io.BytesIO()
+    with zipfile.ZipFile(twice, "w") as archive:
+        archive.writestr("a/Toy_TRAIN.ts", TS)
+        archive.writestr("b/Toy_TRAIN.ts", TS.replace("1", "2"))
+    encrypted = bytearray(zipped(Toy_TRAINDOTts=TS))
+    encrypted[encrypted.index(b"PK\1\2") + 8] |= 1
+    unknown = bytearray(zipped(Toy_TRAINDOTts=TS))
+    unknown[unknown.index(b"PK\1\2") + 10] = 77
+    for content, said in (
+        (zipped(Toy_TRAINDOTts="0" * 200_000), r"is refused: its content is larger than \d+ bytes"),
+        (twice.getvalue(), r"there are two files Toy_TRAIN\.ts"),
+        (encrypted, "encrypted"),
+        (unknown, "compression method is not supported"),
+    ):
+        (server / "Toy.zip").write_bytes(content)
+        with pytest.raises(DamagedFileError, match=said) as caught:
+            load_ucr("Toy")
+        assert f"{download.ORIGINALS['UCR']}Toy.zip: " in str(caught.value)
+        assert cached(tmp_path) == []
+
+
+def test_members_are_never_written_where_their_names_say(server, tmp_path):
+    names = ["../../Toy_TRAIN.ts", "/etc/Toy_TEST.ts", "C:\\x\\..\\Other_TEST.ts", ".hidden.ts"]
+    (server / "Toy.zip").write_bytes(zipped(**dict.fromkeys(names, TS)))
+    load_ucr("Toy")
+    assert all(path.parent.name == "Toy" for path in tmp_path.rglob("*.ts"))
+
+
+@pytest.mark.parametrize("name", ["cifar-10-binary.tar.gz", "aclImdb_v1.tar.gz"])
+def test_pinned_archives_are_compared_as_they_are(server, tmp_path, monkeypatch, name):
+    dataset = {"cifar-10-binary.tar.gz": "lra-image", "aclImdb_v1.tar.gz": "lra-text"}[name]
+    content = gzip.compress(b"the original")
+    known = {name: hashlib.sha256(content).hexdigest()}
+    monkeypatch.setattr(checksums, "known_sums", lambda: known)
+    (server / name).write_bytes(gzip.compress(b"the original", 1, mtime=7))
+    with pytest.raises(DamagedFileError, match="is damaged or another version"):
+        fetch(dataset)
+    assert cached(tmp_path) == []
+    (server / name).write_bytes(content)
+    assert [path.name for path in fetch(dataset)] == [name]
+    assert cached(tmp_path) == [name]  # with nothing to note
+
+
+def test_damaged_sums_are_named(server, tmp_path):
+    (server / "ETTh1.csv").write_bytes(b"date\n")
+    (path,) = fetch("etth1")
+    for damage in (b"\xff\xfe", b"sum\n"):
+        path.with_name("SHA256SUMS").write_bytes(damage)
+        with pytest.raises(DamagedFileError, match="SHA256SUMS is damaged"):
+            check("etth1")
 
 
 def test_a_cache_that_cannot_be_made_is_reported(server, tmp_path):

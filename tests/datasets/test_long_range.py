@@ -1,10 +1,11 @@
 """Data of the Long Range Arena: generators against independent truths, loaders on small files."""
 
+import gzip
+import hashlib
 import io
 import lzma
-import os
-import pickle
 import tarfile
+import zipfile
 
 import numpy as np
 import pytest
@@ -20,8 +21,10 @@ from paralesn.datasets import (
     load_imdb,
     pathfinder,
 )
+from paralesn.datasets.archives.cifar import cifar_file
+from paralesn.datasets.archives.imdb import imdb_file
 from paralesn.datasets.generated.listops import TOKENS
-from paralesn.datasets.storage import folders, prepared
+from paralesn.datasets.storage import checksums, folders, prepared
 from paralesn.datasets.storage.prepared import Sequences, prepare
 
 # -- ListOps ---------------------------------------------------------------------------------------
@@ -264,40 +267,40 @@ def test_archives_without_reviews_are_refused(folder):
 
 
 BATCHES = [
-    f"cifar-10-batches-py/{name}"
+    f"cifar-10-batches-bin/{name}.bin"
     for name in (*(f"data_batch_{i}" for i in range(1, 6)), "test_batch")
 ]
 
 
 def published(rng):
     """A small archive as it is published, and the grey images in it."""
-    batches, grey, labels = {}, [], []
+    batches, grey, labels = {"cifar-10-batches-bin/readme.html": b"about"}, [], []
     for name in BATCHES:
         colours = rng.integers(0, 256, (4, 3, 1024), dtype=np.uint8)
-        digits = rng.integers(0, 10, 4).tolist()
-        stored = {b"data": colours.reshape(4, -1), b"labels": digits}
-        batches[name] = pickle.dumps(stored, protocol=2)
+        digits = rng.integers(0, 10, 4, dtype=np.uint8)
+        batches[name] = np.column_stack([digits, colours.reshape(4, -1)]).tobytes()
         red, green, blue = colours.swapaxes(0, 1).astype(float)
         grey.append((0.2989 * red + 0.587 * green + 0.114 * blue).astype(np.uint8))
         labels.append(digits)
     return tar(batches), np.concatenate(grey), np.concatenate(labels)
 
 
-def test_both_files_of_images_are_the_same(folder, rng):
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_both_files_of_images_are_the_same(folder, rng, order):
     (folder / "CIFAR10").mkdir()
     archive, grey, labels = published(rng)
-    path = folder / "CIFAR10" / "cifar-10-python.tar"
-    path.write_bytes(archive)
+    path = folder / "CIFAR10" / "cifar-10-binary.tar.gz"
+    path.write_bytes(gzip.compress(archive))
     first = load_cifar()
     path.unlink()
     arrays = {
-        "x_train": grey[:20],
+        "x_train": np.asarray(grey[:20], order=order),
         "y_train": labels[:20],
-        "x_test": grey[20:],
+        "x_test": np.asarray(grey[20:], order=order),
         "y_test": labels[20:],
     }
     content = io.BytesIO()
-    np.savez(content, **{name: array.astype(np.uint8) for name, array in arrays.items()})
+    np.savez(content, **arrays)
     (folder / "CIFAR10" / "cifar10_gray.npz.xz").write_bytes(lzma.compress(content.getvalue()))
     for found in (first, load_cifar()):
         off = found.X_train[:, :, 0].astype(int) - grey[:20]  # the order of a sum may matter
@@ -310,27 +313,149 @@ def test_both_files_of_images_are_the_same(folder, rng):
 
 class Malicious:
     def __reduce__(self):
-        return os.system, ("true",)
+        return pytest.fail, ("a pickle was loaded",)
 
 
-def test_images_that_are_none_are_refused(folder):
+def test_pickles_are_never_read(folder, monkeypatch):
+    """Neither those of the archive's version for Python nor objects in arrays."""
+    monkeypatch.delenv("PARALESN_CACHE")
     (folder / "CIFAR10").mkdir()
-    path = folder / "CIFAR10" / "cifar-10-python.tar"
-    for content, said in (
-        (tar(dict.fromkeys(BATCHES, pickle.dumps(Malicious()))), "arrays and numbers"),
-        (tar({"other": b""}), "is damaged"),
-        (b"nothing" * 200, "is damaged"),
+    pickled = folder / "CIFAR10" / "cifar-10-python.tar.gz"
+    pickled.write_bytes(gzip.compress(tar({"cifar-10-batches-py/data_batch_1": b"cos\nsystem"})))
+    with pytest.raises(MissingFileError) as caught:
+        load_cifar(download=False)
+    for said in (
+        f"{pickled} is there, but not read: it holds pickles",
+        "cifar-10-binary.tar or cifar10_gray.npz is missing",
+        "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
     ):
-        path.write_bytes(content)
-        with pytest.raises(DamagedFileError, match=said):
-            load_cifar()
-    path.unlink()
+        assert said in str(caught.value)
+    content = io.BytesIO()
+    trap = np.array([Malicious()], object)
+    np.savez(content, x_train=trap, y_train=trap, x_test=trap, y_test=trap)
+    (folder / "CIFAR10" / "cifar10_gray.npz").write_bytes(content.getvalue())
+    with pytest.raises(DamagedFileError, match="x_train must be uint8, got object"):
+        load_cifar()
+
+
+def npz_that_says(header):
+    """Arrays whose headers say something else than what is there."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in ("x_train", "y_train", "x_test", "y_test"):
+            text = header.encode().ljust(118) + b"\n"
+            archive.writestr(f"{name}.npy", b"\x93NUMPY\x01\x00\x77\x00" + text + b"1234")
+    return packed.getvalue()
+
+
+ARCHIVES = [
+    ("tar", tar({"other": b""}), r"does not hold .*data_batch_1\.bin, "),
+    ("tar", b"nothing" * 200, "is damaged"),
+    ("tar", tar(dict.fromkeys(BATCHES, b"x" * 3072)), "expected a multiple of 3073"),
+    ("tar", tar(dict.fromkeys(BATCHES, b"x" * 3073)), "labels 0 to 9"),
+    ("tar", tar(dict.fromkeys(BATCHES, b"")), "labels 0 to 9"),
+    ("tar", gzip.compress(tar(dict.fromkeys(BATCHES, b"")), mtime=0), "is damaged"),
+    ("npz", b"nothing", "not a zip file"),
+    ("npz", npz_that_says(f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({10**15},)}}"),
+     "cannot reshape"),
+    ("npz", npz_that_says("{'descr': 'O', 'fortran_order': False, 'shape': (4,)}"), "got object"),
+    ("npz", npz_that_says("(((((((("), "is damaged"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "content", "said"), ARCHIVES)
+def test_images_that_are_none_are_refused(folder, kind, content, said):
+    (folder / "CIFAR10").mkdir()
+    name = {"tar": "cifar-10-binary.tar", "npz": "cifar10_gray.npz"}[kind]
+    (folder / "CIFAR10" / name).write_bytes(content)
+    with pytest.raises(DamagedFileError, match=said) as caught:
+        load_cifar()
+    assert name in str(caught.value)
+
+
+def test_images_of_another_size_are_refused(folder):
+    (folder / "CIFAR10").mkdir()
     content = io.BytesIO()
     wrong = np.zeros((3, 1000), np.uint8)
     np.savez(content, x_train=wrong, y_train=wrong[:, 0], x_test=wrong, y_test=wrong[:, 0])
-    path.with_name("cifar10_gray.npz").write_bytes(content.getvalue())
-    with pytest.raises(DamagedFileError, match=r"expected uint8 images \(n, 1024\)"):
+    (folder / "CIFAR10" / "cifar10_gray.npz").write_bytes(content.getvalue())
+    with pytest.raises(DamagedFileError, match=r"expected images \(n, 1024\)"):
         load_cifar()
+
+
+def member(kind, size=0, **attributes):
+    """A member of an archive that is no plain file, under the name of a review."""
+    entry = tarfile.TarInfo("aclImdb/train/pos/7_9.txt")
+    entry.type, entry.size = kind, size
+    for name, value in attributes.items():
+        setattr(entry, name, value)
+    return entry.tobuf(tarfile.GNU_FORMAT)
+
+
+SPARSE = bytearray(member(tarfile.GNUTYPE_SPARSE))
+SPARSE[386:410] = b"00000000000\x0000000000000\x00"  # one piece without content ...
+SPARSE[483:495] = b"77777777777\x00"  # ... of a file of 8 GiB
+SPARSE[148:156] = b"%06o\0 " % (sum(SPARSE[:148]) + 8 * 32 + sum(SPARSE[156:512]))
+NEGATIVE = bytearray(member(tarfile.REGTYPE))
+NEGATIVE[124:136] = (-1024).to_bytes(12, "big", signed=True)
+NEGATIVE[148:156] = b"%06o\0 " % (sum(NEGATIVE[:148]) + 8 * 32 + sum(NEGATIVE[156:512]))
+
+
+@pytest.mark.parametrize(
+    ("first", "is_read"),
+    [
+        (member(tarfile.SYMTYPE, linkname="/etc/passwd"), True),
+        (member(tarfile.LNKTYPE, linkname="aclImdb/train/pos/7_9.txt"), True),
+        (member(tarfile.CHRTYPE), True),
+        (bytes(SPARSE), True),
+        (bytes(NEGATIVE), False),
+        (member(tarfile.GNUTYPE_LONGNAME, 0) * 3000, False),
+    ],
+)
+def test_members_that_are_no_plain_files_are_passed_over(folder, first, is_read):
+    (folder / "IMDB").mkdir()
+    (folder / "IMDB" / "aclImdb_v1.tar").write_bytes(first + tar(REVIEWS))
+    if is_read:
+        assert [x.shape[0] for x in load_imdb().X_train] == [15, 4, 10]
+    else:
+        with pytest.raises(DamagedFileError, match=r"aclImdb_v1\.tar is damaged"):
+            load_imdb()
+
+
+def test_sums_of_originals_as_they_are_come_before_everything(folder, rng, monkeypatch):
+    """Not even decompressed is what is not the original."""
+    (folder / "CIFAR10").mkdir()
+    path = folder / "CIFAR10" / "cifar-10-binary.tar.gz"
+    packed = gzip.compress(published(rng)[0])
+    path.write_bytes(packed)
+    known = {path.name: hashlib.sha256(packed).hexdigest()}
+    monkeypatch.setattr(checksums, "known_sums", lambda: known)
+    assert load_cifar().X_test.shape == (4, 1024, 1)
+    assert [row.status for row in datasets.check("lra-image")] == ["ok"]
+    path.write_bytes(b"no gzip")
+    wrong = hashlib.sha256(b"no gzip").hexdigest()
+    with pytest.raises(
+        DamagedFileError, match=f"the sha256 is {wrong}, expected {known[path.name]}"
+    ):
+        load_cifar()
+    assert [row.status for row in datasets.check("lra-image")] == ["damaged"]
+
+
+@pytest.mark.parametrize(("name", "file"), [("lra-image", cifar_file()), ("lra-text", imdb_file())])
+def test_all_archives_that_are_downloaded_are_pinned(name, file):
+    assert file.remote in checksums.known_sums()
+
+
+@pytest.mark.parametrize("field", Sequences._fields)
+def test_damage_to_what_was_kept_is_named(folder, field):
+    toy = Sequences.join([np.arange(3), np.arange(5)], np.array([7, 8]))
+    prepare("toy", "train", lambda _: toy)
+    path = folders.cache_folder() / prepared.FOLDER / "toy-train" / f"{field}.npy"
+    whole = path.read_bytes()
+    for damaged in (b"", whole[:-1], whole[:40], whole.replace(b"descr", b"((((("), b"x" + whole):
+        path.write_bytes(damaged)
+        with pytest.raises(DamagedFileError, match="toy-train is damaged"):
+            prepare("toy", "train", lambda _: toy)
 
 
 @needs.real_files

@@ -3,10 +3,12 @@
 import hashlib
 import secrets
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from paralesn.files import replacing
 from paralesn.persistence.model_file import from_bytes, to_bytes
 
 
@@ -67,8 +69,13 @@ def _add(digest: Any, value: Any) -> None:
 def write(partial: Any, folder: str, name: str) -> Any:
     """Keep a partial, and return it. A file is there completely or not at all."""
     import fsspec
+    from fsspec.implementations.local import LocalFileSystem
 
     system, root = fsspec.core.url_to_fs(folder)
+    if isinstance(system, LocalFileSystem):
+        with replacing(Path(root) / name) as local:
+            local.write_bytes(to_bytes(partial))
+        return partial
     unfinished = f"{root}/.{secrets.token_hex(8)}"
     with system.open(unfinished, "wb") as file:
         file.write(to_bytes(partial))

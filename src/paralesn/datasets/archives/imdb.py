@@ -1,8 +1,6 @@
 """Film reviews read byte by byte: the text task of the Long Range Arena."""
 
-import io
 import re
-import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +10,12 @@ from paralesn.datasets.dataset import ClassificationDataset
 from paralesn.datasets.storage.checksums import read
 from paralesn.datasets.storage.download import DataFile
 from paralesn.datasets.storage.prepared import Sequences, prepare
+from paralesn.datasets.storage.tar_archive import plain_files
 from paralesn.files import DamagedFileError, plain_name
 
 LONGEST = 4096  # bytes of a review that are read, as in the Long Range Arena
 PARTS, LABELS = ("train", "test"), ("neg", "pos")
-_MEMBER = re.compile(r"aclImdb/(train|test)/(neg|pos)/(\d+)_\d+\.txt")
+_MEMBER = re.compile(r"aclImdb/(train|test)/(neg|pos)/(\d{1,9})_\d+\.txt")
 _CITATION = (
     "A. L. Maas et al., Learning word vectors for sentiment analysis, ACL 2011; "
     "Y. Tay et al., Long Range Arena, ICLR 2021"
@@ -32,18 +31,9 @@ def imdb_file() -> DataFile:
 def _reviews(path: Path) -> dict[str, Sequences]:
     """Reviews of both parts, in the order of their labels and numbers."""
     texts: dict[str, list[tuple[int, int, bytes]]] = {part: [] for part in PARTS}
-    try:
-        with tarfile.open(fileobj=io.BytesIO(read(path))) as archive:
-            for member in archive:
-                match = _MEMBER.fullmatch(member.name)
-                if match is None:
-                    continue
-                content = archive.extractfile(member)
-                part, label, number = match.groups()
-                if content is not None:
-                    texts[part].append((LABELS.index(label), int(number), content.read()))
-    except tarfile.TarError as error:
-        raise DamagedFileError(f"{path} is damaged: {error}") from error
+    for name, content in plain_files(read(path), path, _MEMBER.fullmatch):
+        part, label, number = _MEMBER.fullmatch(name).groups()  # type: ignore[union-attr]
+        texts[part].append((LABELS.index(label), int(number), content))
     sequences = {}
     for part, reviews in texts.items():
         labels = np.array([label for label, _, _ in sorted(reviews)], np.int64)

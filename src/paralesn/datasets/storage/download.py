@@ -3,15 +3,15 @@
 import logging
 import os
 import shutil
-import tempfile
 import zipfile
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from paralesn.compressed import check_zip
 from paralesn.datasets.storage import checksums, folders
 from paralesn.datasets.storage.folders import MissingFileError
-from paralesn.files import DamagedFileError, plain_name, save_text
+from paralesn.files import DamagedFileError, folder_aside, plain_name, save_text
 
 # Addresses of the originals, by group; the name of a file is appended.
 ORIGINALS = {
@@ -22,6 +22,8 @@ ORIGINALS = {
     "UCR": "https://www.timeseriesclassification.com/aeon-toolkit/",
 }
 RETRIES = 1  # after a connection that broke
+# RuntimeError and NotImplementedError: encrypted, or compressed in other ways.
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -35,11 +37,14 @@ class DataFile:
         the folder of the first (a member of an archive keeps its own name).
     group, remote : str
         Key of `ORIGINALS`, and the name of the file there.
+    unread : tuple of str, optional
+        A file that people may have instead, and why it is not read.
     """
 
     paths: tuple[str, ...]
     group: str
     remote: str
+    unread: tuple[str, str] | None = None
 
     @property
     def url(self) -> str:
@@ -71,6 +76,8 @@ class DataFile:
         where += " or ".join(searched) or "a folder of your choice"
         if not os.environ.get("PARALESN_DATA"):
             where += ", or set PARALESN_DATA to a folder that holds it"
+        if self.unread is not None and (other := folders.find([self.unread[0]])) is not None:
+            where += f". {other} is there, but not read: {self.unread[1]}"
         return MissingFileError(f"{name} is missing, {why}; {where}. Public original: {self.url}")
 
 
@@ -90,8 +97,8 @@ def fetch(file: DataFile) -> Path:
     except OSError as error:
         raise file.missing(f"and there is no folder to download it to ({error})") from error
     home = cache / Path(file.paths[0]).parent
-    with tempfile.TemporaryDirectory(prefix=".partial-", dir=cache) as aside:
-        original = _transfer(file, Path(aside))
+    with folder_aside(cache) as aside:
+        original = _transfer(file, aside)
         members = _unpack(original, file) if original.suffix == ".zip" else [original]
         name = _requested(members, file)
         _check_and_note(members, home, file.url)
@@ -140,13 +147,19 @@ def _unpack(archive: Path, file: DataFile) -> list[Path]:
     members: dict[str, Path] = {}
     try:
         with zipfile.ZipFile(archive) as opened:
+            check_zip(opened, archive, archive.stat().st_size)
             for member in opened.infolist():
-                name = member.filename.rsplit("/")[-1]
-                if name.endswith((".ts", ".tsv")) and not name.startswith("."):
-                    members[name] = archive.parent / name
-                    with opened.open(member) as source, open(members[name], "wb") as sink:
-                        shutil.copyfileobj(source, sink)
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+                name = Path(member.filename).name  # never a path
+                if not name.endswith((".ts", ".tsv")) or name.startswith("."):
+                    continue
+                if name in members:
+                    raise zipfile.BadZipFile(f"there are two files {name}")
+                members[name] = archive.parent / name
+                with opened.open(member) as source, members[name].open("xb") as sink:
+                    shutil.copyfileobj(source, sink)
+    except DamagedFileError as error:
+        raise DamagedFileError(f"{file.url}: {error}") from error
+    except _DAMAGED as error:
         raise DamagedFileError(f"{file.url}: the archive is damaged: {error}") from error
     return list(members.values())
 
@@ -155,7 +168,7 @@ def _check_and_note(members: list[Path], home: Path, url: str) -> None:
     """Compare files with the originals' checksums; note those whose original's is not known."""
     noted = checksums.downloaded_sums(home)
     for path in members:
-        name, checksum = plain_name(path), checksums.digest(path)
+        name, checksum = checksums.sum_name(path), checksums.digest(path)
         checksums.compare(path, checksum, origin=f"{name} from {url}")
         if name not in checksums.known_sums():
             noted[name] = checksum

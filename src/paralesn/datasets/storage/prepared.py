@@ -5,8 +5,7 @@ the file they were made from, and are opened as memory maps from then on.
 """
 
 import os
-import shutil
-import tempfile
+import tokenize
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from paralesn.datasets.storage import folders
+from paralesn.files import DamagedFileError, folder_aside, replacing
 
 FOLDER = "LRA"
 
@@ -48,23 +48,32 @@ def prepare(name: str, part: str, make: Callable[[str], Sequences]) -> Sequences
         sequences = make(part)
         if not _store(sequences, home):
             return sequences
-    arrays = [np.load(home / f"{field}.npy", mmap_mode="r") for field in Sequences._fields]
-    return Sequences(arrays[0], np.array(arrays[1]), np.array(arrays[2]))
+    return _read(home)
+
+
+def _read(home: Path) -> Sequences:
+    """Open stored arrays, checked against each other."""
+    try:
+        arrays = [np.load(home / f"{field}.npy", mmap_mode="r") for field in Sequences._fields]
+        values, cuts, labels = arrays[0], np.array(arrays[1]), np.array(arrays[2])
+        agree = values.ndim == 1 and cuts.ndim == 1 and labels.shape == (cuts.size - 1,)
+        agree = agree and cuts.dtype.kind == "i" and labels.dtype.kind in "iu"
+        if not agree or cuts[0] != 0 or cuts[-1] != values.size or (np.diff(cuts) < 0).any():
+            raise ValueError("arrays do not belong together")
+    except (ValueError, OSError, EOFError, SyntaxError, tokenize.TokenError) as error:
+        raise DamagedFileError(f"{home} is damaged: {error}; remove it") from error
+    return Sequences(values, cuts, labels)
 
 
 def _store(sequences: Sequences, home: Path) -> bool:
     """Write arrays to a folder aside and rename it as a whole; whether that was possible."""
     try:
         home.parent.mkdir(parents=True, exist_ok=True)
-        aside = Path(tempfile.mkdtemp(prefix=".partial-", dir=home.parent))
-    except OSError:  # a cache that cannot be written saves no time, and does no harm
-        return False
-    try:
-        for field, array in sequences._asdict().items():
-            np.save(aside / f"{field}.npy", array)
-        os.replace(aside, home)
-    except OSError:  # no room, or another process was faster
+        with folder_aside(home.parent) as aside:
+            for field, array in sequences._asdict().items():
+                with replacing(aside / f"{field}.npy") as unfinished, unfinished.open("wb") as file:
+                    np.save(file, array)
+            os.replace(aside, home)
+    except OSError:  # nowhere to write, no room, or another process was faster
         return home.is_dir()
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
     return True
