@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import io
 import lzma
 import zipfile
 
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from paralesn import compressed
 from paralesn.tables.clock import format_times
 from paralesn.tables.observations import read_observations
 from paralesn.tables.reader import TableError, read_table
@@ -213,3 +215,43 @@ def test_old_workbooks_and_other_documents(write, tmp_path):
         archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
     with pytest.raises(TableError, match="export it as CSV"):
         read_table(tmp_path / "data.ods")
+
+
+def as_zip(content, name):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, content)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("pack", "name"),
+    [
+        (gzip.compress, "bomb.csv.gz"),
+        (lzma.compress, "bomb.csv.xz"),
+        (bz2.compress, "bomb.csv.bz2"),
+        (lambda content: as_zip(content, "bomb.csv"), "bomb.zip"),
+        (lambda content: as_zip(content, "xl/workbook.xml"), "bomb.xlsx"),
+    ],
+)
+def test_a_small_file_does_not_fill_the_memory(write, monkeypatch, pack, name):
+    monkeypatch.setattr(compressed, "SMALL", 10_000)
+    path = write(pack(b"0\n" * 200_000), name)
+    with pytest.raises(TableError, match=rf"^{name} is refused: its content is larger than \d+ "):
+        read_table(path)
+
+
+def test_zstandard_has_the_same_limit(tmp_path, monkeypatch):
+    pyarrow = pytest.importorskip("pyarrow")
+    monkeypatch.setattr(compressed, "SMALL", 10_000)
+    with pyarrow.CompressedOutputStream(str(tmp_path / "data.csv.zst"), "zstd") as file:
+        file.write(b"0\n" * 200_000)
+    with pytest.raises(TableError, match="is refused: its content is larger"):
+        read_table(tmp_path / "data.csv.zst")
+
+
+def test_an_encrypted_archive_is_refused(write):
+    packed = bytearray(as_zip(b"a,b\n1,2\n", "data.csv"))
+    packed[packed.index(b"PK\1\2") + 8] |= 1
+    with pytest.raises(TableError, match="encrypted"):
+        read_table(write(bytes(packed), "data.zip"))

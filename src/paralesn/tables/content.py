@@ -10,14 +10,17 @@ import lzma
 import zipfile
 import zlib
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from paralesn.files import require
+from paralesn.compressed import bounded, check_zip
+from paralesn.files import DamagedFileError, require
 from paralesn.tables.errors import TableError
 from paralesn.tables.notes import listed
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"),
          (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))  # fmt: skip
+# RuntimeError and NotImplementedError: archives that are encrypted or compressed in other ways.
+_DAMAGED = (EOFError, OSError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError)
 _NO_TEXT = "export it as CSV"
 
 
@@ -64,21 +67,27 @@ def load_content(path: Path, encoding: str | None = None) -> Content:
 
 
 def _decompress(path: Path, data: bytes, notes: list[str]) -> bytes:
-    """The content of a compressed file; other content as it is."""
+    """The content of a compressed file, up to a limit; other content as it is."""
+
+    def within(content: Any) -> bytes:
+        return bounded(content, Path(path.name), len(data)).read()
+
     try:
         if data[:2] == b"\x1f\x8b":
-            return gzip.decompress(data)
+            return within(gzip.open(io.BytesIO(data)))
         if data[:6] == b"\xfd7zXZ\0":
-            return lzma.decompress(data)
+            return within(lzma.open(io.BytesIO(data)))
         if data[:3] == b"BZh":
-            return bz2.decompress(data)
+            return within(bz2.open(io.BytesIO(data)))
         if data[:4] == b"\x28\xb5\x2f\xfd":
             pyarrow = require("pyarrow", "tables", purpose="reading .zst")
             with pyarrow.CompressedInputStream(pyarrow.BufferReader(data), "zstd") as stream:
-                return bytes(stream.read())
+                return within(stream)
         if data[:4] == b"PK\x03\x04":
             return _unzip(path, data, notes)
-    except (EOFError, OSError, lzma.LZMAError, zlib.error, zipfile.BadZipFile) as error:
+    except DamagedFileError as error:
+        raise TableError(str(error)) from error
+    except _DAMAGED as error:
         raise TableError(f"{path.name} is damaged: {error}") from error
     return data
 
@@ -86,6 +95,7 @@ def _decompress(path: Path, data: bytes, notes: list[str]) -> bytes:
 def _unzip(path: Path, data: bytes, notes: list[str]) -> bytes:
     """The only file of an archive; a workbook, which is an archive as well, as it is."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        check_zip(archive, Path(path.name), len(data))
         names = [name for name in archive.namelist() if not name.endswith("/")]
         if "xl/workbook.xml" in names:
             return data

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn.files import save_text
 from paralesn.workflows.candidates import Choice, Range, Settings, Space
 
 _FORMAT = 1
@@ -89,11 +88,11 @@ class TrialFile:
     def _start(self) -> None:
         """Make the file ready to be continued after the trials that were read from it."""
         if self._path is not None and not self.trials:
-            save_text(json.dumps(self._head) + "\n", self._path)
+            self._path.write_text(json.dumps(self._head) + "\n", "utf-8")
         elif self._path is not None:  # without a line that was not finished
             text = self._path.read_text("utf-8")
             if not text.endswith("\n"):
-                save_text(text[: text.rfind("\n") + 1], self._path)
+                self._path.write_text(text[: text.rfind("\n") + 1], "utf-8")
 
     def _add(self, trial: Trial) -> None:
         """Write a trial."""
