@@ -183,7 +183,9 @@ def test_what_a_killed_process_left_is_removed_by_the_next_one(writer, tmp_path)
     others = [".notes.txt.part", ".notes.txt.0123.part", ".other.0123456789abcdef.part"]
     for name in others:
         (tmp_path / name).write_text("not ours")
-    (tmp_path / ".notes.txt.0123456789abcdef.part").symlink_to(path)
+    planted = [".notes.txt.0123456789abcdef.part", ".notes.txt.fedcba9876543210.part"]
+    (tmp_path / planted[0]).symlink_to(path)
+    (tmp_path / planted[1]).mkdir()
     files.save_text("whole", path)
     assert not leftover.exists()
     assert in_use.read_text() == "half of"
@@ -191,7 +193,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_one(writer, tmp_path)
     assert alive.returncode == 0
     assert path.read_text() == "half of"
     left = sorted(os.listdir(tmp_path))
-    assert left == sorted([*others, ".notes.txt.0123456789abcdef.part", "notes.txt"])
+    assert left == sorted([*others, *planted, "notes.txt"])
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import secrets
 import shutil
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -67,7 +67,7 @@ def replacing(path: Path, durable: bool = True) -> Iterator[Path]:
     ('all of it', ['notes.txt'])
     """
     path.parent.mkdir(exist_ok=True)
-    _remove_leftovers(path)
+    _remove_leftovers(path, stat.S_ISREG)
     unfinished, lock = _new_file_beside(path)
     try:
         yield unfinished
@@ -92,10 +92,13 @@ def folder_aside(parent: Path) -> Iterator[Path]:
     a folder is removed by the next one that makes one.
     """
     path = parent / "files"
-    _remove_leftovers(path)
+    _remove_leftovers(path, stat.S_ISDIR)
     while True:
         aside = _new_name(path)
-        aside.mkdir(0o700)
+        try:
+            aside.mkdir(0o700)
+        except FileExistsError:
+            continue
         lock = os.open(aside, os.O_RDONLY) if fcntl else None
         if lock is None or _claim(lock, aside):
             break
@@ -163,28 +166,29 @@ def _unlock(handle: int | None) -> None:
         os.close(handle)
 
 
-def _remove_leftovers(path: Path) -> None:
-    """Remove unfinished files for `path` that no process holds."""
+def _remove_leftovers(path: Path, is_kind: Callable[[int], bool]) -> None:
+    """Remove unfinished files (or folders) for `path` that no process holds."""
     prefix = _prefix(path)
     ours = re.compile(re.escape(prefix) + r"[0-9a-f]{16}\.part")
     with suppress(OSError):  # a folder that cannot be listed can be written to all the same
         for name in os.listdir(path.parent):
             if name.startswith(prefix) and ours.fullmatch(name):
                 with suppress(OSError):
-                    _remove_unless_held(path.with_name(name))
+                    _remove_unless_held(path.with_name(name), is_kind)
 
 
-def _remove_unless_held(leftover: Path) -> None:
+def _remove_unless_held(leftover: Path, is_kind: Callable[[int], bool]) -> None:
     """Remove an unfinished file or folder, unless a process holds its lock."""
     status = leftover.lstat()
-    if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
-        return  # not one of ours
-    remove = shutil.rmtree if stat.S_ISDIR(status.st_mode) else os.unlink
+    if not is_kind(status.st_mode):  # not one of ours
+        return
+    is_folder = stat.S_ISDIR(status.st_mode)
+    remove: Callable[[Path], None] = shutil.rmtree if is_folder else os.unlink
     if fcntl is None:
         if time.time() - status.st_mtime > _ABANDONED:
             remove(leftover)
         return
-    mode = os.O_RDONLY if remove is shutil.rmtree else os.O_RDWR
+    mode = os.O_RDONLY if is_folder else os.O_RDWR
     handle = os.open(leftover, mode | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
