@@ -195,6 +195,7 @@ class LocalReservoirs(TunableDefaults, Reservoir):
     @property
     def n_features_out_(self) -> int:
         """Columns of the states of all patches."""
+        check_is_fitted(self, "reservoir_")
         assert self.patches_ is not None
         return self.patches_.count * self.reservoir_.n_features_out_
 
