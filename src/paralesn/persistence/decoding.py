@@ -55,7 +55,7 @@ class Decoder:
             values = [self._decode(v, depth + 1) for v in _list(content)]
             return tuple(values) if kind == "tuple" else values
         if kind == "dict":
-            return {k: self._decode(v, depth + 1) for k, v in content.items()}
+            return {k: self._decode(v, depth + 1) for k, v in _dict(content).items()}
         if kind == "pairs":
             pairs = [(k, v) for k, v in map(_list, _list(content))]
             return {self._decode(k, depth + 1): self._decode(v, depth + 1) for k, v in pairs}
@@ -73,7 +73,7 @@ class Decoder:
     def _object(self, node: dict[str, Any], depth: int) -> Any:
         known = node["object"] in KNOWN
         entry = (scikit_learn.entry_named if known else entry_named)(node["object"])
-        return entry.rebuild({k: self._decode(v, depth) for k, v in node["content"].items()})
+        return entry.rebuild({k: self._decode(v, depth) for k, v in _dict(node["content"]).items()})
 
     def _text(self, content: Any, is_array: bool) -> np.ndarray:
         items = _list(content)
@@ -111,11 +111,15 @@ def _list(content: Any) -> list[Any]:
     return content
 
 
+def _dict(content: Any) -> dict[str, Any]:
+    if not isinstance(content, dict):
+        raise TypeError(f"it must hold a dict, got a {type(content).__name__}")
+    return content
+
+
 def _generator(state: Any) -> np.random.Generator:
     """A random generator at a state, whose positions in buffers NumPy trusts."""
-    if not isinstance(state, dict):
-        raise TypeError(f"the state of a random generator must be a dict, got {state!r}")
-    name = checks.choice("bit_generator", state["bit_generator"], _GENERATORS)
+    name = checks.choice("bit_generator", _dict(state)["bit_generator"], _GENERATORS)
     if name in _POSITIONS:
         at, last = _POSITIONS[name]
         checks.integer(at, state[at] if at in state else state["state"][at], 0, last)
