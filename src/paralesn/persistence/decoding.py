@@ -46,7 +46,7 @@ class Decoder:
     def _decode(self, node: Any, depth: int) -> Any:
         if node is None or isinstance(node, (bool, int, float, str)):
             return node
-        if depth > DEEPEST:
+        if depth >= DEEPEST:
             raise ValueError(f"its values must lie within at most {DEEPEST} others")
         if "object" in node:
             return self._object(node, depth + 1)
