@@ -1,6 +1,7 @@
 """Changes of model files that know their form: JSON of values, arrays, bytes."""
 
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,7 @@ def _change_json(body: Any, change: dict[str, Any]) -> bool:
     node, key = places[change["where"] % len(places)]
     other, name = places[what % len(places)]
     if how == "scalar":
-        node[key] = SCALARS[what % len(SCALARS)]
+        node[key] = deepcopy(SCALARS[what % len(SCALARS)])
         return isinstance(node[key], float) and abs(node[key]) >= LARGE
     if how == "drop":
         del node[key]
@@ -111,8 +112,7 @@ def _change_json(body: Any, change: dict[str, Any]) -> bool:
         if not (_lies_in(node[key], other) or _lies_in(other[name], node)):
             node[key], other[name] = other[name], node[key]
     elif how == "copy":
-        if not _lies_in(other[name], node):
-            node[key] = other[name]
+        node[key] = deepcopy(other[name])
     elif how == "nest":
         for _ in range(what % 120):
             node[key] = {("list", "tuple", "dict")[what % 3]: [node[key]]}

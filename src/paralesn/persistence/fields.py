@@ -127,7 +127,11 @@ def _holds(value: Any, kind: Kind) -> bool:
 
 
 def _wrong(name: str, value: Any, hint: Any) -> Exception:
-    """The error for a value that is not of a type."""
+    """The error for a value that is not of a type, or for the first part of it that is not."""
+    inner = get_args(hint)
+    if isinstance(value, tuple) and get_origin(hint) is tuple and inner[-1] is Ellipsis:
+        i = next(i for i, item in enumerate(value) if not _is(item, inner[0]))
+        return _wrong(f"{name}[{i}]", value[i], inner[0])
     if not isinstance(value, np.ndarray):
         got = repr(value) if isinstance(value, (Real, str)) else f"a {type(value).__name__}"
         return (ValueError if isinstance(value, float) else TypeError)(

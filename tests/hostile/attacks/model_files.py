@@ -21,6 +21,7 @@ import paralesn as pe
 from hostile.model_mutations import DAMAGE, MUTATIONS, damaged, mutated
 from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.persistence.model_file import to_bytes
+from paralesn.readouts.fitted_mlp import FittedMLP
 from paralesn.reservoirs.base import Reservoir
 
 CHECK_BOUNDS = True
@@ -50,12 +51,17 @@ def _forecaster(**parameters: Any) -> Any:
     return pe.ReservoirForecaster(horizon=3, **parameters).fit(WAVE)
 
 
-def _network(**parameters: Any) -> Any:
-    """Without PyTorch, which trains it, another readout."""
-    try:
-        return pe.MLP(hidden=4, epochs=2, task="regression", **parameters).fit(X, Y)
-    except ModuleNotFoundError:
-        return pe.Ridge().fit(X, Y)
+def _network() -> Any:
+    """A perceptron as if it was trained, for which PyTorch would be loaded."""
+    model = pe.MLP(hidden=3, task="regression")
+    shapes = ((2, 3), (3,), (3, 2), (2,))
+    weights = tuple(_RNG.normal(size=shape).astype(np.float32) for shape in shapes)
+    mean, scale = np.zeros(2), np.ones(2)
+    losses = (0.5, 0.25)
+    model.fitted_ = FittedMLP(
+        weights, mean, scale, None, mean, scale, False, losses, losses, 2, None
+    )
+    return model
 
 
 MODELS: dict[str, Callable[[], Any]] = {
