@@ -213,7 +213,7 @@ HOSTILE = {
     "unknown attribute": (
         lambda c: c["model"]["content"]["fitted"]["content"].update(run="x"),
         None,
-        "unexpected keyword argument 'run'",
+        "Drawn has no 'run'",
     ),
     "missing array": (lambda c: None, lambda a: a.pop(sorted(a)[0]), "not a model file"),
     "shorter array": (
@@ -229,7 +229,7 @@ HOSTILE = {
     "not finite": (
         lambda c: None,
         lambda a: a.update({k: v * np.nan for k, v in a.items() if "w_in.re" in k}),
-        "must be finite",
+        "w_in of DiagonalLayer must be an array of finite",
     ),
     "wrong features": (
         lambda c: c["model"]["content"]["fitted"]["content"].update(

@@ -13,6 +13,7 @@ import numpy as np
 from paralesn import checks, sources
 from paralesn.moments import ColumnMoments
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats, Ints
 from paralesn.series import BATCH, RAGGED, SINGLE, Series
 from paralesn.sources import Source
 
@@ -43,9 +44,9 @@ class MissingValues:
     """
 
     how: str
-    mean: np.ndarray
-    flagged: np.ndarray
-    last: np.ndarray
+    mean: Floats
+    flagged: Ints
+    last: Floats
     by_series: bool = False
 
     @classmethod

@@ -16,6 +16,7 @@ from typing import Self
 import numpy as np
 
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats, OpenFloats
 
 
 @register
@@ -37,11 +38,11 @@ class ColumnMoments:
         Rows seen, known or not.
     """
 
-    count: np.ndarray
-    mean: np.ndarray
-    squares: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
+    count: Floats
+    mean: Floats
+    squares: Floats
+    low: OpenFloats
+    high: OpenFloats
     rows: int
 
     @classmethod

@@ -7,6 +7,7 @@ import numpy as np
 from paralesn import sources
 from paralesn.moments import ColumnMoments
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats
 from paralesn.series import Series
 from paralesn.sources import Source
 
@@ -16,8 +17,8 @@ from paralesn.sources import Source
 class Scaling:
     """Mean and standard deviation of every feature; a feature without spread is only shifted."""
 
-    mean: np.ndarray
-    scale: np.ndarray
+    mean: Floats
+    scale: Floats
 
     def apply(self, rows: np.ndarray) -> np.ndarray:
         """Rows (…, features) in units of standard deviations."""

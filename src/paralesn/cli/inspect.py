@@ -41,7 +41,7 @@ def _plot(reservoir: Any, path: Path, console: Console) -> None:
     from paralesn.theory import plot_spectrum
 
     if reservoir is None:
-        console.print("No picture: there is no drawn reservoir in this file.")
+        console.print("No picture: there is no drawn reservoir with eigenvalues in this file.")
     else:
         picture(console, path, partial(plot_spectrum, reservoir))
 

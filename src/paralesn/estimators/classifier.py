@@ -26,6 +26,7 @@ from paralesn.estimators.series_targets import (
 )
 from paralesn.missing import ERROR, MissingValues, opened, reopened
 from paralesn.persistence import register
+from paralesn.persistence.fields import Labels
 from paralesn.readouts import inputs
 from paralesn.readouts.dual_ridge import DualRidge
 from paralesn.readouts.dual_statistics import KeptRows
@@ -69,7 +70,7 @@ class FittedClassifier:
 
     features: Any
     readout: Any
-    classes: np.ndarray
+    classes: Labels
     missing: MissingValues | None = None
     calibration: PowerCalibration | None = None
 

@@ -15,6 +15,7 @@ from paralesn.estimators.state_blocks import StateBlocks
 from paralesn.estimators.targets import Targets
 from paralesn.layers.state import State
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.base import Reservoir
 from paralesn.scaling import Scaling
@@ -40,8 +41,8 @@ class Feedback:
     """
 
     scaling: Scaling | None
-    low: np.ndarray
-    high: np.ndarray
+    low: Floats
+    high: Floats
 
     @property
     def n_targets(self) -> int:

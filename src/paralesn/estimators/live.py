@@ -18,11 +18,13 @@ from paralesn.estimators.live_learning import (
     loop_after,
     steps_of,
 )
+from paralesn.estimators.live_states import check_members, check_rows, check_steps
 from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.estimators.state_forecaster.windows import as_series
 from paralesn.layers.state import State
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.base import Reservoir
 from paralesn.reservoirs.stepper import Stepper
@@ -52,7 +54,7 @@ class LiveState:
     """
 
     state: Position | State | None
-    newest: np.ndarray
+    newest: Floats
     lines: int = 0
     model: str = ""
     learnt: Ridge | LearntSteps | FittedEnsemble | None = None
@@ -116,7 +118,8 @@ class Live:
     Attributes
     ----------
     state : LiveState
-        Where the model is; assign one that was saved to continue from it.
+        Where the model is; assign one that was saved to continue from it. One that does not fit the
+        model is refused.
     width : int
         Values of a row.
     may_miss : bool
@@ -146,7 +149,7 @@ class Live:
         self.may_miss = False
         self._stepper: Stepper | None = None
         self._reached: State | None = None  # where the stepper stands
-        self.state = LiveState(None, np.zeros((0, 0)))
+        self._state = LiveState(None, np.zeros((0, 0)))
         if isinstance(model, Forecaster):
             if not isinstance(model.fitted_, FittedLoop):
                 self._start_members(model, fresh)
@@ -165,9 +168,9 @@ class Live:
                     f"live data need a model without inputs known in advance, got {model.n_known_}"
                 )
             if not fresh:
-                self.state = _end_of(model)
+                self._state = _end_of(model)
             if self.learns:
-                self.state = replace(self.state, learnt=steps_of(model.fitted_, fresh))
+                self._state = replace(self._state, learnt=steps_of(model.fitted_, fresh))
             return
         self.may_miss = model.fitted_.missing is not None
         if self.learns:
@@ -179,11 +182,11 @@ class Live:
                     "live learning needs a regressor without feedback: learn from blocks with "
                     "partial_fit"
                 )
-            self.state = replace(self.state, learnt=model.readout_)
+            self._state = replace(self._state, learnt=model.readout_)
         if not fresh and all(h.ndim == 1 for h in model.state_.layers):  # of a single series
             known = model.fitted_.missing
             last = np.zeros((0, 0)) if known is None else known.last.reshape(-1, self.width)
-            self.state = replace(self.state, state=model.state_, newest=last)
+            self._state = replace(self._state, state=model.state_, newest=last)
 
     def _start_members(self, model: Forecaster, fresh: bool) -> None:
         """Begin with a forecaster whose members were weighed."""
@@ -197,7 +200,25 @@ class Live:
         self._reader, self.may_miss = members, True
         self.width = members.width
         learnt = members.learner() if self.learns else None
-        self.state = replace(self.state, state=members.end(), learnt=learnt)
+        self._state = replace(self._state, state=members.end(), learnt=learnt)
+
+    @property
+    def state(self) -> LiveState:
+        """Where the model is."""
+        return self._state
+
+    @state.setter
+    def state(self, state: LiveState) -> None:
+        """Continue from another state, once it is known to fit the model."""
+        if not isinstance(state, LiveState):
+            raise checks.fail("state", state, "a LiveState", TypeError)
+        reader = self._reader
+        if isinstance(reader, LiveMembers):
+            check_members(reader, state.state, state.learnt)
+        else:
+            check = check_steps if isinstance(reader, StateForecaster) else check_rows
+            check(reader, state.state, state.newest, state.learnt)  # type: ignore[arg-type]
+        self._state = state
 
     def read(self, row: np.ndarray, lines: int = 0) -> np.ndarray:
         """Read a row (width,): forecasts (horizon, targets), or predictions (1, targets).
@@ -207,16 +228,14 @@ class Live:
         """
         reader, before = self._reader, self.state.state
         if isinstance(reader, LiveMembers):
-            if not isinstance(before, Position):
-                raise ValueError("the state is of another kind of model")
             known = self.state.learnt
+            assert isinstance(before, Position)
             assert known is None or isinstance(known, FittedEnsemble)
             factor = self._factor if self.learns else None
             values, after, learnt = reader.read(row, before, known, factor)
-            self.state = replace(self.state, state=after, learnt=learnt, lines=lines)
+            self._state = replace(self._state, state=after, learnt=learnt, lines=lines)
             return values
-        if isinstance(before, Position):
-            raise ValueError("the state is of another kind of model")
+        assert not isinstance(before, Position)
         if isinstance(reader, StateForecaster):
             return self._forecast(reader, row, before, lines)
         row, targets = row[: self.width], row[self.width :]
@@ -234,7 +253,7 @@ class Live:
             predicted = np.asarray(self._current(learnt).predict(z[None])).reshape(1, -1)
             if targets.size and not np.isnan(targets).any():
                 learnt = self._taught(learnt, z[None].astype(float), targets[None])
-        self.state = replace(self.state, state=state, newest=newest, lines=lines, learnt=learnt)
+        self._state = replace(self._state, state=state, newest=newest, lines=lines, learnt=learnt)
         return predicted
 
     @property
@@ -309,7 +328,7 @@ class Live:
             learnt = learnt.read(windows, newest, z, state, self._factor)
         readout = self._current(None if learnt is None else learnt.readout)
         values = windows.predictions(readout, z, newest)
-        self.state = replace(self.state, state=state, newest=newest, lines=lines, learnt=learnt)
+        self._state = replace(self._state, state=state, newest=newest, lines=lines, learnt=learnt)
         return windows.restored(windows.flat(values))
 
 

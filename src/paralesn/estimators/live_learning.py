@@ -16,6 +16,7 @@ from paralesn.estimators.state_forecaster.fitted_forecaster import FittedStateFo
 from paralesn.estimators.state_forecaster.windows import Windows, as_series
 from paralesn.layers.state import State
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats, OpenFloats
 from paralesn.readouts.ridge import Ridge
 
 
@@ -41,11 +42,11 @@ class LearntSteps:
 
     readout: Ridge
     states: tuple[State, ...]
-    waiting: np.ndarray
-    values: np.ndarray
+    waiting: Floats
+    values: Floats
     position: int
-    low: np.ndarray
-    high: np.ndarray
+    low: OpenFloats
+    high: OpenFloats
 
     def read(
         self, windows: Windows, newest: np.ndarray, z: np.ndarray, state: State, factor: float

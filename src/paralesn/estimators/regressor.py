@@ -20,6 +20,7 @@ from paralesn.estimators.targets import Targets, restore, targets_for
 from paralesn.layers.state import State
 from paralesn.missing import CHOICES, ERROR, MissingValues, reopened
 from paralesn.persistence import register
+from paralesn.persistence.fields import Names
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.base import Reservoir
 from paralesn.scaling import Scaling
@@ -43,7 +44,7 @@ class FittedRegressor:
     readout: Any
     state: State | None
     scaling: Scaling | None
-    feature_names: np.ndarray | None
+    feature_names: Names | None
     is_flat: bool
     missing: MissingValues | None = None
     feedback: Feedback | None = None

@@ -24,6 +24,7 @@ from paralesn.layers.state import State
 from paralesn.missing import MissingValues
 from paralesn.moments import ColumnMoments
 from paralesn.persistence import register
+from paralesn.persistence.fields import OpenFloats
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.base import Reservoir
 from paralesn.scaling import Scaling
@@ -151,7 +152,7 @@ class StatePartial(Held):
     readout: Any
     rows: tuple[Any, ...]
     ends: tuple[State, ...]
-    last: np.ndarray | None
+    last: OpenFloats | None
     is_flat: bool
     after: int
 

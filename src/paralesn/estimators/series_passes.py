@@ -26,6 +26,7 @@ from paralesn.features.pooled_states import PooledStates
 from paralesn.missing import MissingValues
 from paralesn.moments import ColumnMoments
 from paralesn.persistence import register
+from paralesn.persistence.fields import Ints, OpenFloats
 from paralesn.readouts.dual_ridge import DualRidge
 from paralesn.readouts.dual_statistics import (
     DualAccumulator,
@@ -65,8 +66,8 @@ class SeriesSurvey(Held):
 
     count: int
     n_features: int
-    lengths: np.ndarray
-    length_counts: np.ndarray
+    lengths: Ints
+    length_counts: Ints
     targets: Any
     moments: ColumnMoments | None
     levels: KeptRows | None
@@ -235,7 +236,7 @@ def _levels(source: Source, first: int) -> KeptRows:
 class ChosenSeries(Held):
     """A few series, (time, features) each, with their numbers."""
 
-    arrays: tuple[np.ndarray, ...]
+    arrays: tuple[OpenFloats, ...]
     numbers: tuple[int, ...]
 
     def merged(self, other: Self) -> Self:

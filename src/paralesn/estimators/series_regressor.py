@@ -12,6 +12,7 @@ from paralesn.estimators.series_readout import SeriesReadout
 from paralesn.estimators.series_targets import NumberSurvey, NumberTask
 from paralesn.missing import ERROR, MissingValues
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats
 
 
 @register
@@ -24,8 +25,8 @@ class FittedSeriesRegressor:
 
     features: Any
     readout: Any
-    mean: np.ndarray
-    scale: np.ndarray
+    mean: Floats
+    scale: Floats
     is_flat: bool
     missing: MissingValues | None = None
 

@@ -17,6 +17,7 @@ from sklearn.utils.validation import column_or_1d
 from paralesn import checks
 from paralesn.moments import ColumnMoments, measured
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats, Labels, Numbers
 from paralesn.readouts import inputs
 from paralesn.readouts.dual_ridge import DualRidge
 
@@ -36,9 +37,9 @@ class Encoded(NamedTuple):
 class LabelSurvey:
     """Labels that there are, sorted, how many series have each, and the sums of their weights."""
 
-    classes: np.ndarray
-    counts: np.ndarray
-    weights: np.ndarray
+    classes: Labels
+    counts: Numbers
+    weights: Floats
     is_weighted: bool
 
     def merged(self, other: Self) -> Self:

@@ -10,6 +10,7 @@ from paralesn.engines.cpu.filter_layout import CHUNK, ROWS, RUN
 from paralesn.features.filter_columns import FilterColumns
 from paralesn.features.levels import SHARE, STATISTICS, LevelScale
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats
 
 
 @register
@@ -21,13 +22,13 @@ class FittedFilterBank:
     divided by, or None where each is normalised; `levels` is None where levels are not described.
     """
 
-    filters: np.ndarray
-    combinations: np.ndarray
-    thresholds: np.ndarray
-    mean: np.ndarray
-    scale: np.ndarray
+    filters: Floats
+    combinations: Floats
+    thresholds: Floats
+    mean: Floats
+    scale: Floats
     n_series: int
-    channel_scale: np.ndarray | None
+    channel_scale: Floats | None
     levels: LevelScale | None = None
 
     @property

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats
 from paralesn.series import Series
 
 QUARTERS = 4
@@ -66,8 +67,8 @@ def _moments(
 class LevelScale:
     """Median and usual spread (columns,) of statistics over the training series."""
 
-    centre: np.ndarray
-    width: np.ndarray
+    centre: Floats
+    width: Floats
 
     def apply(self, values: np.ndarray) -> np.ndarray:
         """Statistics in units of the spread; logarithmic far away, so that outliers stay near."""

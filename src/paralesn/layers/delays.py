@@ -10,6 +10,7 @@ import numpy as np
 
 from paralesn import checks
 from paralesn.persistence import register
+from paralesn.persistence.fields import Ints
 
 MOST_COLUMNS = 1 << 20  # products of more variables than that are a mistake
 HIGHEST_ORDER = 8
@@ -39,8 +40,8 @@ class DelayLayer:
     """
 
     inputs: int
-    lags: np.ndarray
-    orders: np.ndarray
+    lags: Ints
+    orders: Ints
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inputs", checks.integer("inputs", self.inputs, 1))

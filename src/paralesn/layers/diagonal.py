@@ -8,6 +8,7 @@ import numpy as np
 
 from paralesn import checks
 from paralesn.persistence import register
+from paralesn.persistence.fields import States
 
 LONGEST_KERNEL = 63  # what a slice of units and its halo leave room for
 
@@ -38,12 +39,12 @@ class DiagonalLayer:
         Whether x is the number of a token, which stands for column x of the dense `w_in`.
     """
 
-    eigenvalues: np.ndarray
-    w_in: np.ndarray
-    bias: np.ndarray
+    eigenvalues: States
+    w_in: States
+    bias: States
     tau: float
-    mix_kernel: np.ndarray
-    mix_bias: Any
+    mix_kernel: States
+    mix_bias: complex
     tokens: bool = False
 
     def __post_init__(self) -> None:

@@ -8,6 +8,7 @@ from scipy.linalg import hadamard
 
 from paralesn import checks
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats, Ints
 
 
 def _freeze(instance: Any, **types: Any) -> None:
@@ -23,7 +24,7 @@ def _freeze(instance: Any, **types: Any) -> None:
 class Dense:
     """Any matrix (N, N)."""
 
-    matrix: np.ndarray
+    matrix: Floats
 
     def __post_init__(self) -> None:
         _freeze(self, matrix=float)
@@ -54,8 +55,8 @@ class Sparse:
         Unit i reads units ``columns[i]``, in ascending order, with weights ``values[i]``.
     """
 
-    columns: np.ndarray
-    values: np.ndarray
+    columns: Ints
+    values: Floats
 
     def __post_init__(self) -> None:
         columns = np.asarray(self.columns)
@@ -114,7 +115,7 @@ class Hadamard:
 
     units: int
     scale: float
-    signs: np.ndarray
+    signs: Ints
 
     def __post_init__(self) -> None:
         _freeze(self, signs=np.int8)

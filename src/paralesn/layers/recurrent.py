@@ -7,7 +7,9 @@ import numpy as np
 
 from paralesn import checks
 from paralesn.layers.operators import Operator, check_operator
+from paralesn.layers.spectrum import is_stable
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats
 
 
 @register
@@ -34,8 +36,8 @@ class RecurrentLayer:
     """
 
     recurrent: Operator
-    w_in: np.ndarray
-    bias: np.ndarray
+    w_in: Floats
+    bias: Floats
     branch: Operator
     gain: float
     linear: bool = False
@@ -71,7 +73,7 @@ class RecurrentLayer:
 
 
 def check_recurrent_layers(layers: Iterable[RecurrentLayer]) -> tuple[RecurrentLayer, ...]:
-    """Check layers on top of each other: types, shapes, finite values."""
+    """Check layers on top of each other: types, shapes, finite values, stable where linear."""
     layers = tuple(layers) if isinstance(layers, Iterable) else (layers,)
     if not layers or not all(isinstance(layer, RecurrentLayer) for layer in layers):
         raise TypeError("layers must be a list of at least one RecurrentLayer")
@@ -94,4 +96,18 @@ def check_recurrent_layers(layers: Iterable[RecurrentLayer]) -> tuple[RecurrentL
             if not np.isfinite(getattr(layer, name)).all():
                 raise ValueError(f"{name} {here} must be finite, got NaN or infinity")
         below = units
+    check_stable(layers)
     return layers
+
+
+def check_stable(layers: Iterable[RecurrentLayer]) -> None:
+    """Raise for a linear layer whose states would grow without end."""
+    for depth, layer in enumerate(layers, 1):
+        if not layer.linear:
+            continue
+        stable, radius = is_stable(layer.branch, layer.recurrent, layer.gain)
+        if not stable:
+            raise ValueError(
+                f"layer {depth} must be stable with linear=True (spectral radius below 1), got "
+                f"{radius:.17g}"
+            )

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paralesn.persistence import register
+from paralesn.persistence.fields import Flags, Floats, Ints
 
 LEVEL, TREND, SUM, MOMENT, SEASON = range(5)  # rows of a smoother's state; seasons from SEASON on
 
@@ -43,13 +44,13 @@ class SmootherLayer:
         Steps m of the season; 1 where there is none. A gain of 0 keeps the first season.
     """
 
-    level: np.ndarray
-    trend: np.ndarray
-    damping: np.ndarray
-    drift: np.ndarray
-    season: np.ndarray
-    log: np.ndarray
-    period: np.ndarray
+    level: Floats
+    trend: Floats
+    damping: Floats
+    drift: Floats
+    season: Floats
+    log: Flags
+    period: Ints
 
     def __post_init__(self) -> None:
         kinds = {"log": bool, "period": np.int64}

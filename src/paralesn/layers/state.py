@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from paralesn.persistence import register
+from paralesn.persistence.fields import States
 
 
 @register
@@ -24,7 +25,7 @@ class State:
         Fingerprint of the drawn layers it belongs to; another model refuses it.
     """
 
-    layers: tuple[np.ndarray, ...]
+    layers: tuple[States, ...]
     origin: str
 
     def __post_init__(self) -> None:

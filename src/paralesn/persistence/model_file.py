@@ -9,6 +9,7 @@ constructed.
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -22,7 +23,8 @@ from safetensors.numpy import save as write_tensors
 
 from paralesn.files import replacing
 from paralesn.persistence import scikit_learn
-from paralesn.persistence.encoding import decode, encode
+from paralesn.persistence.decoding import Decoder
+from paralesn.persistence.encoding import Encoder
 from paralesn.persistence.registry import entry_of, names_of_models
 
 FORMAT = 2
@@ -72,12 +74,15 @@ def to_bytes(model: object, metadata: Mapping[str, Any] | None = None) -> bytes:
             f"paralesn.register, got {type(model).__name__}"
             + (f": {scikit_learn.why_not(model)}" if foreign else "")
         )
-    arrays: dict[str, np.ndarray] = {}
+    encoder = Encoder()
     content: dict[str, Any] = {"format": FORMAT, "version": version("paralesn")}
     if metadata is not None:
         content["metadata"] = dict(metadata)
-    body = json.dumps({**content, "model": encode(model, arrays, "model")}, allow_nan=True)
-    return write_tensors(arrays, {"paralesn": body, "sha256": checksum(body, arrays)})
+    body = json.dumps({**content, "model": encoder.encode(model, "model")}, allow_nan=True)
+    arrays = encoder.arrays
+    data: bytes = write_tensors(arrays, {"paralesn": body, "sha256": checksum(body, arrays)})
+    encoder.texts.check(len(data))
+    return data
 
 
 @overload
@@ -110,16 +115,14 @@ def load(path: str | os.PathLike, expect: type | None = None) -> object:
     """
     if expect is not None and not isinstance(expect, type):
         raise TypeError(f"expect must be a class, got {expect!r}")
-    return from_bytes(Path(path).read_bytes(), path, expect)
+    return from_bytes(_content(path), path, expect)
 
 
 def from_bytes(data: bytes, name: str | os.PathLike, expect: type | None = None) -> object:
     """What `load` makes of a file's content; `name` is what it is called in messages."""
     content, arrays = _parsed(data, name)
     with _named(name):
-        if "object" not in content["model"]:
-            raise KeyError("it holds no model")
-        model = decode(content["model"], arrays)
+        model = Decoder(arrays, len(data)).model(content["model"])
         if expect is not None and not isinstance(model, expect):
             raise ValueError(f"it holds a {type(model).__name__}, expected a {expect.__name__}")
         return model
@@ -127,9 +130,17 @@ def from_bytes(data: bytes, name: str | os.PathLike, expect: type | None = None)
 
 def load_metadata(path: str | os.PathLike) -> dict[str, Any]:
     """What was saved with a model besides it; empty where nothing was."""
-    content, _ = _parsed(Path(path).read_bytes(), path)
+    content, _ = _parsed(_content(path), path)
     with _named(path):
         return dict(content.get("metadata", {}))
+
+
+def _content(path: str | os.PathLike) -> bytes:
+    """What is in a file; devices and pipes, which may never end, and folders are refused."""
+    with _named(path):
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise ValueError("it is not a file, or not a regular one")
+        return Path(path).read_bytes()
 
 
 def _parsed(data: bytes, path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -153,7 +164,7 @@ def _named(path: str | os.PathLike) -> Iterator[None]:
         raise ValueError(f"{path} cannot be loaded: {error}") from error
     except (SafetensorError, KeyError, IndexError, AttributeError) as error:
         raise ValueError(f"{path} is not a model file of paralesn: {error}") from error
-    except (RecursionError, OverflowError, MemoryError) as error:
+    except (RecursionError, ArithmeticError, MemoryError) as error:
         raise ValueError(f"{path} cannot be loaded: {type(error).__name__}") from error
 
 
@@ -179,6 +190,8 @@ def checksum(body: str, arrays: Mapping[str, np.ndarray]) -> str:
 def _check_format(content: dict[str, Any]) -> None:
     """Refuse formats other than the current, saying which version wrote the file."""
     number = content["format"]
+    if type(number) is not int or number < 1:
+        raise ValueError(f"its format must be a whole number from 1 to {FORMAT}, got {number!r}")
     if number == FORMAT:
         return
     writer = f"paralesn {content['version']}" if "version" in content else "an early paralesn"

@@ -8,6 +8,7 @@ from types import UnionType
 from typing import Any, NamedTuple, TypeVar, get_args
 
 from paralesn import checks
+from paralesn.persistence.fields import check_fields
 from paralesn.persistence.saved_classes import MODULES
 
 Class = TypeVar("Class", bound=type)
@@ -152,18 +153,24 @@ def _of_dataclass(cls: type) -> tuple[Callable[..., Any], Callable[..., Any]]:
     if not cls.__dataclass_params__.frozen:  # type: ignore[attr-defined]
         raise TypeError(f"register must decorate a frozen dataclass, got {cls.__name__}")
     names = [field.name for field in fields(cls) if field.init]
+    is_ours = cls.__name__ in MODULES  # annotations of others are theirs to choose
 
     def take_apart(instance: Any) -> dict[str, Any]:
-        return {name: getattr(instance, name) for name in names}
+        values = {name: getattr(instance, name) for name in names}
+        if is_ours:
+            check_fields(cls, values)
+        return values
 
     def rebuild(values: dict[str, Any]) -> Any:
+        if is_ours:
+            check_fields(cls, values)
         return cls(**values)
 
     return take_apart, rebuild
 
 
 def _of_estimator(cls: type) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    states = _names_of_states(cls)
+    states, is_ours = _names_of_states(cls), cls.__name__ in MODULES
 
     def take_apart(model: Any) -> dict[str, Any]:
         return {
@@ -173,6 +180,8 @@ def _of_estimator(cls: type) -> tuple[Callable[..., Any], Callable[..., Any]]:
         }
 
     def rebuild(values: dict[str, Any]) -> Any:
+        if is_ours:
+            _check_complete(cls, values["parameters"])
         model, fitted = cls(**values["parameters"]), values["fitted"]
         set_output(model, values.get("output", {}))
         if fitted is None:
@@ -188,6 +197,13 @@ def _of_estimator(cls: type) -> tuple[Callable[..., Any], Callable[..., Any]]:
         return model
 
     return take_apart, rebuild
+
+
+def _check_complete(cls: Any, parameters: Any) -> None:
+    """Refuse a file without a parameter: it would have another value than when it was saved."""
+    missing = sorted(set(cls._get_param_names()) - set(parameters))
+    if missing:
+        raise ValueError(f"{cls.__name__} must have the parameter {missing[0]}")
 
 
 def output_of(model: Any) -> dict[str, Any]:

@@ -233,8 +233,6 @@ class DualRidge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEst
     @property
     def left_out_(self) -> LeftOut:
         """Predictions for training rows, each by the model fitted to all the others."""
-        if self.fitted_.left_out is None:
-            raise AttributeError("left_out_: the file is of a version that did not keep it")
         return self.fitted_.left_out
 
     def __sizeof__(self) -> int:

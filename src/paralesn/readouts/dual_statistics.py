@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats, Ints, OpenFloats
 from paralesn.readouts import tiled_cholesky
 
 SMALL = 1500  # features up to which rows are kept far beyond their number
@@ -24,10 +25,10 @@ _ROWS = 1024  # rows added to the sums at a time
 class KeptRows:
     """Rows (n, features) as they came, their targets (n, targets), weights and numbers (n,)."""
 
-    X: np.ndarray
-    Y: np.ndarray
-    weight: np.ndarray
-    numbers: np.ndarray
+    X: OpenFloats
+    Y: OpenFloats
+    weight: Floats
+    numbers: Ints
 
     def __len__(self) -> int:
         return len(self.X)
@@ -72,10 +73,10 @@ class ProductSums:
     """
 
     weight: float
-    x_mean: np.ndarray
-    y_mean: np.ndarray
-    gram: np.ndarray
-    cross: np.ndarray
+    x_mean: Floats
+    y_mean: Floats
+    gram: Floats
+    cross: Floats
 
     @classmethod
     def empty(cls, features: int, targets: int) -> Self:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats, Ints, Names, OpenFloats
 from paralesn.readouts import inputs
 
 
@@ -21,8 +22,8 @@ class LeftOut:
     predictions : array (m, targets)
     """
 
-    rows: np.ndarray
-    predictions: np.ndarray
+    rows: Ints
+    predictions: Floats
 
     def fits(self, targets: int) -> bool:
         """Whether the arrays are of one size, with so many targets."""
@@ -42,16 +43,15 @@ class FittedDualRidge:
         The chosen penalty per feature.
     scores : array (alphas,)
     feature_names : array (features,) or None
-    left_out : LeftOut or None
-        None in files of versions that did not keep it.
+    left_out : LeftOut
     """
 
-    coef: np.ndarray
-    intercept: Any
+    coef: Floats
+    intercept: float | Floats
     alpha: float
-    scores: np.ndarray
-    feature_names: np.ndarray | None
-    left_out: LeftOut | None = None
+    scores: OpenFloats
+    feature_names: Names | None
+    left_out: LeftOut
 
     @property
     def n_features(self) -> int:
@@ -67,7 +67,7 @@ class FittedDualRidge:
             and np.shape(self.scores) == (len(model.alphas),)
             and self.alpha in list(model.alphas)
             and inputs.names_fit(self.feature_names, self.n_features)
-            and (self.left_out is None or self.left_out.fits(self.coef.size // self.n_features))
+            and self.left_out.fits(self.coef.size // self.n_features)
         )
         if not right:
             raise ValueError("the arrays of a DualRidge do not fit together")

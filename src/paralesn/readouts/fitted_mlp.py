@@ -7,6 +7,7 @@ import numpy as np
 
 from paralesn import checks
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats, Labels, Names
 from paralesn.readouts import inputs
 from paralesn.readouts.training_rows import Moments, block_rows
 
@@ -36,17 +37,17 @@ class FittedMLP:
     feature_names : array (features,) or None
     """
 
-    weights: tuple[np.ndarray, ...]
-    mean: np.ndarray
-    scale: np.ndarray
-    classes: np.ndarray | None
-    target_mean: np.ndarray | None
-    target_scale: np.ndarray | None
+    weights: tuple[Floats, ...]
+    mean: Floats
+    scale: Floats
+    classes: Labels | None
+    target_mean: Floats | None
+    target_scale: Floats | None
     flat: bool
     loss_curve: tuple[float, ...]
     validation_curve: tuple[float, ...]
     best_epoch: int
-    feature_names: np.ndarray | None
+    feature_names: Names | None
 
     @property
     def n_features(self) -> int:

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats, Ints, Names, OpenFloats
 from paralesn.readouts import inputs
 from paralesn.readouts.recursive_solution import RecursiveSolution, follow
 from paralesn.readouts.ridge_path import RidgePath, ridge_path
@@ -28,8 +29,8 @@ class RidgeSolution:
     """
 
     path: RidgePath
-    scores: np.ndarray
-    best: np.ndarray
+    scores: OpenFloats
+    best: Ints
 
     @property
     def coef(self) -> np.ndarray:
@@ -61,9 +62,9 @@ class RidgeSolution:
 class AlphaChoice:
     """The alphas chosen for each target, and by what: `scores` and `best` as in `RidgeSolution`."""
 
-    scores: np.ndarray
-    best: np.ndarray
-    alphas: np.ndarray
+    scores: OpenFloats
+    best: Ints
+    alphas: Floats
 
     def fits(self, alphas: int, targets: int) -> bool:
         """Whether the arrays fit together."""
@@ -102,7 +103,7 @@ class FittedRidge:
 
     statistics: RidgeStatistics
     flat: bool
-    feature_names: np.ndarray | None
+    feature_names: Names | None
     validation: ValidationErrors | None = None
     solution: RidgeSolution | None = None
     recursion: RecursiveSolution | None = None

@@ -23,6 +23,7 @@ from scipy.linalg.blas import dsyrk, dtrmm, dtrmv, dtrsm, dtrsv
 from scipy.linalg.lapack import dtrcon
 
 from paralesn.persistence import register
+from paralesn.persistence.fields import Flags, Floats
 from paralesn.readouts import triangular
 from paralesn.readouts.ridge_problem import Moments, moments
 from paralesn.readouts.ridge_statistics import RidgeStatistics
@@ -67,9 +68,9 @@ class Preconditioner:
     group: int
     alpha: float
     columns: tuple[int, ...]
-    upper: np.ndarray
-    variances: np.ndarray
-    varies: np.ndarray
+    upper: Floats
+    variances: Floats
+    varies: Flags
 
     def fits(self, features: int) -> bool:
         """Whether the arrays fit together."""
@@ -92,8 +93,8 @@ class RecursiveSolution:
     """
 
     preconditioners: tuple[Preconditioner, ...]
-    coef: np.ndarray | None = None
-    intercept: np.ndarray | None = None
+    coef: Floats | None = None
+    intercept: Floats | None = None
 
     def with_rows(
         self, before: RidgeStatistics, after: RidgeStatistics, blocks: Sequence[np.ndarray | None]

@@ -9,6 +9,7 @@ from scipy.linalg import eigh, svd
 from scipy.linalg.blas import dsyrk
 
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats, OpenFloats
 from paralesn.readouts import ridge_blocks
 from paralesn.readouts.ridge_problem import Problem, Solved, standardised
 from paralesn.readouts.ridge_statistics import RidgeStatistics
@@ -35,12 +36,12 @@ class RidgePath:
         Of the states.
     """
 
-    alphas: np.ndarray
-    coefs: np.ndarray
-    intercepts: np.ndarray
-    gcv: np.ndarray
-    mean: np.ndarray
-    scale: np.ndarray
+    alphas: Floats
+    coefs: Floats
+    intercepts: Floats
+    gcv: OpenFloats
+    mean: Floats
+    scale: Floats
 
     def predictions(self, X: np.ndarray) -> list[np.ndarray]:
         """Predictions (n, targets) for states X, one array for every alpha."""

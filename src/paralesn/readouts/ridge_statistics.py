@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 
 from paralesn.persistence import register
+from paralesn.persistence.fields import Flags, Floats
 from paralesn.readouts import triangular
 from paralesn.readouts.gram_factor import MANY, gram_factor
 from paralesn.readouts.ridge_rows import Rows
@@ -44,9 +45,9 @@ class RidgeStatistics:
     n_samples: int
     effective_samples: float
     groups: tuple[tuple[int, ...], ...]
-    factors: tuple[np.ndarray | None, ...]
-    first_row: np.ndarray
-    constant: np.ndarray
+    factors: tuple[Floats | None, ...]
+    first_row: Floats
+    constant: Flags
     omits_nan: bool
     rounding: float = 0.0
 

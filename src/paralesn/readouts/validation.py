@@ -6,6 +6,7 @@ import numpy as np
 
 from paralesn.moments import ColumnMoments, measured
 from paralesn.persistence import register
+from paralesn.persistence.fields import OpenFloats
 from paralesn.readouts.ridge_path import RidgePath
 
 
@@ -22,7 +23,7 @@ class ValidationErrors:
         Of the targets: how many there were, and their variances.
     """
 
-    errors: np.ndarray
+    errors: OpenFloats
     moments: ColumnMoments
 
     def scores(self) -> np.ndarray:

@@ -14,6 +14,7 @@ from paralesn.engines.torch import tensors
 from paralesn.layers.patches import Patches
 from paralesn.layers.state import fingerprint
 from paralesn.persistence import register
+from paralesn.persistence.fields import Names
 from paralesn.scaling import Scaling
 from paralesn.series import Series
 from paralesn.sources import Source
@@ -28,7 +29,7 @@ class Drawn:
     """What a reservoir holds once it is drawn, or made from given layers."""
 
     layers: tuple[Any, ...]
-    feature_names: np.ndarray | None
+    feature_names: Names | None
     given: bool
 
 

@@ -14,6 +14,7 @@ from paralesn.engines.base import Layer
 from paralesn.layers.patches import Patches
 from paralesn.layers.state import fingerprint
 from paralesn.persistence import register
+from paralesn.persistence.fields import Names
 from paralesn.reservoirs.base import Plan, Reservoir
 from paralesn.reservoirs.paralesn import ParalESN
 from paralesn.series import Series
@@ -35,7 +36,7 @@ class FittedLocal:
 
     reservoir: Reservoir
     patches: Patches
-    feature_names: np.ndarray | None
+    feature_names: Names | None
 
 
 @register
@@ -194,6 +195,7 @@ class LocalReservoirs(TunableDefaults, Reservoir):
     @property
     def n_features_out_(self) -> int:
         """Columns of the states of all patches."""
+        check_is_fitted(self, "reservoir_")
         assert self.patches_ is not None
         return self.patches_.count * self.reservoir_.n_features_out_
 

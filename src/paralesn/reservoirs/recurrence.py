@@ -8,7 +8,7 @@ import numpy as np
 
 from paralesn import checks
 from paralesn.layers.operators import Operator
-from paralesn.layers.recurrent import RecurrentLayer, check_recurrent_layers
+from paralesn.layers.recurrent import RecurrentLayer, check_recurrent_layers, check_stable
 from paralesn.layers.spectrum import is_stable
 from paralesn.reservoirs.stacked import Stacked
 
@@ -70,15 +70,8 @@ class Recurrent(Stacked):
     def draw_layers(self, n_features: int, rng: np.random.Generator) -> tuple[Any, ...]:
         """Draw the layers; linear ones must be stable."""
         layers = super().draw_layers(n_features, rng)
-        for depth, layer in enumerate(layers, 1):
-            if not layer.linear:
-                continue
-            stable, radius = is_stable(layer.branch, layer.recurrent, layer.gain)
-            if not stable:
-                raise ValueError(
-                    f"layer {depth} must be stable with linear=True (spectral radius below 1), got "
-                    f"{radius:.17g}"
-                )
+        if self._given() is None:  # they were checked when they were given
+            check_stable(layers)
         return layers
 
     def check_precision(self, dtype: np.dtype) -> None:

@@ -6,12 +6,15 @@ import numpy as np
 
 from paralesn.estimators.forecaster.estimator import Forecaster
 from paralesn.estimators.forecaster.fitted import FittedLoop
+from paralesn.layers.delays import DelayLayer
+from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.reservoirs.base import Reservoir
 from paralesn.tables.clock import format_times
-from paralesn.theory.contraction import spectrum
+from paralesn.theory.contraction import radius, spectrum
 
 _COMPONENTS = ("features", "reservoir", "readout")
 _LISTED = 50  # series
+_EIGENVALUES = 4096  # units of a recurrent layer up to which all of them are computed
 
 
 def describe(model: Any) -> dict[str, Any]:
@@ -84,9 +87,11 @@ def _forecaster(model: Forecaster) -> dict[str, Any]:
 
 
 def drawn_reservoir(model: Any) -> Any:
-    """The reservoir with layers that is inside a model, or is the model; None without one."""
-    if model is None or hasattr(model, "layers_"):
-        return model
+    """The reservoir with eigenvalues inside a model, or that is the model; None without one."""
+    if hasattr(model, "layers_"):
+        return None if isinstance(model.layers_[0], DelayLayer) else model
+    if model is None:
+        return None
     if isinstance(model, Forecaster) and hasattr(model, "fitted_"):
         if isinstance(model.fitted_, FittedLoop):
             return model.fitted_.loop.reservoir_
@@ -127,13 +132,17 @@ def _sizes(component: Any) -> dict[str, Any]:
 
 
 def _layer(layer: Any) -> dict[str, Any]:
-    """Units of a layer, and the radii of its eigenvalues."""
-    radii = np.abs(spectrum(layer))
-    summary = {"smallest": radii.min(), "median": np.median(radii), "largest": radii.max()}
-    return {
-        "units": int(layer.units),
-        "radii": {name: float(radius) for name, radius in summary.items()},
-    }
+    """Units of a layer and, where it has eigenvalues, what they are known to be like."""
+    record: dict[str, Any] = {"units": int(layer.units)}
+    if isinstance(layer, DelayLayer):
+        return record | {"lags": layer.lags.tolist(), "orders": layer.orders.tolist()}
+    if isinstance(layer, DiagonalLayer) or layer.units <= _EIGENVALUES:
+        radii = np.abs(spectrum(layer))
+        summary = {"smallest": radii.min(), "median": np.median(radii), "largest": radii.max()}
+    else:
+        summary = {"largest": radius(layer)}
+    known = {name: float(size) for name, size in summary.items() if np.isfinite(size)}
+    return record | ({"radii": known} if known else {})
 
 
 def _learnt(model: Any) -> dict[str, Any]:

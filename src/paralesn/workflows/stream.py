@@ -38,7 +38,10 @@ def resume(live: Live, state: LiveState, path: Path) -> None:
         raise ValueError(f"{path} belongs to another model, or to another version of this one")
     if live.learns and state.learnt is None:
         raise ValueError(f"{path} is of a stream that did not learn: begin another one to learn")
-    live.state = state
+    try:
+        live.state = state
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path} cannot be continued from: {error}") from error
 
 
 class LineReader:

@@ -9,6 +9,7 @@ from paralesn.estimators.forecaster import intermittent
 from paralesn.estimators.forecaster.rolling import evidence, future_of
 from paralesn.layers.smoothers import LEVEL, SEASON, TREND, Origins, SmootherLayer, smoother_grid
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats, Ints
 
 _KEPT = 96  # smoothers with the largest weights, none below a twentieth of the largest
 _NAIVE = 45.0  # the seasonal naive counts as much as so many smoothers
@@ -42,11 +43,11 @@ class FittedBank:
     """
 
     layer: SmootherLayer
-    weights: np.ndarray
-    state: np.ndarray
-    periods: np.ndarray
-    naive_weights: np.ndarray
-    flat_weights: np.ndarray
+    weights: Floats
+    state: Floats
+    periods: Ints
+    naive_weights: Floats
+    flat_weights: Floats
     count: int
 
     @property

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats
 from paralesn.readouts.ridge import Ridge
 
 _HELD_OUT = 0.25
@@ -22,8 +23,8 @@ class Effects:
         Coefficients are zero where inputs did not help to predict changes that were held out.
     """
 
-    mean: np.ndarray
-    coefficients: np.ndarray
+    mean: Floats
+    coefficients: Floats
 
     @property
     def helps(self) -> np.ndarray:

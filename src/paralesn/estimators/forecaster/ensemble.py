@@ -13,6 +13,7 @@ from paralesn.estimators.forecaster.shared_readout import (
 )
 from paralesn.estimators.forecaster.spread import Spread
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats, Ints, OpenFloats
 
 
 class Learning(NamedTuple):
@@ -55,12 +56,12 @@ class OnlineMembers:
         Forecasts that these means count for, those forgotten for less.
     """
 
-    values: np.ndarray
-    waiting: tuple[np.ndarray, ...]
-    ahead: np.ndarray
-    errors: np.ndarray
-    scale: np.ndarray
-    seen: np.ndarray
+    values: OpenFloats
+    waiting: tuple[Floats, ...]
+    ahead: OpenFloats
+    errors: OpenFloats
+    scale: OpenFloats
+    seen: Floats
 
     def check(self, count: int, members: int, horizon: int) -> None:
         """Check what a file said."""
@@ -101,10 +102,10 @@ class FittedEnsemble:
     horizon: int
     banks: PackedBanks
     shared: tuple[SharedReadout, ...]
-    of_shared: tuple[np.ndarray, ...]
-    weights: np.ndarray
+    of_shared: tuple[Ints, ...]
+    weights: Floats
     spread: Spread
-    errors: np.ndarray | None = None
+    errors: OpenFloats | None = None
     online: OnlineMembers | None = None
 
     def forecast(self, histories: Sequence[np.ndarray], steps: int) -> np.ndarray:

@@ -14,6 +14,7 @@ from paralesn.estimators.forecaster.grid import Grid, usual_clock
 from paralesn.estimators.forecaster.panel import Layout, LongNames, Panel
 from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats, Ints, Numbers, OpenFloats
 from paralesn.tables.clock import Clock
 
 
@@ -25,8 +26,8 @@ class Ends:
     `last` is nanoseconds since 1970 where times are dates. `kind` is "" without times.
     """
 
-    counts: np.ndarray
-    last: np.ndarray
+    counts: Ints
+    last: Numbers
     is_date: bool
     kind: str
     step: float
@@ -90,11 +91,11 @@ class Memory:
         Nanoseconds since 1970 where times are dates; empty without times.
     """
 
-    y: np.ndarray
-    explained: np.ndarray
-    known: np.ndarray
-    past: np.ndarray
-    times: np.ndarray
+    y: OpenFloats
+    explained: Floats
+    known: Floats
+    past: Floats
+    times: Numbers
 
     @classmethod
     def of(
@@ -160,9 +161,9 @@ class FittedForecaster:
     fixed: Encoder
     calendar: tuple[str, ...]
     effects: Effects
-    past_scaling: np.ndarray
-    fixed_scaling: np.ndarray
-    floor: np.ndarray
+    past_scaling: Floats
+    fixed_scaling: Floats
+    floor: OpenFloats
     notes: tuple[str, ...]
 
     @property
@@ -248,8 +249,8 @@ class FittedLoop:
     frequency: str | None
     ends: Ends
     loop: StateForecaster
-    low: np.ndarray
-    high: np.ndarray
+    low: Floats
+    high: Floats
     notes: tuple[str, ...]
 
     @property

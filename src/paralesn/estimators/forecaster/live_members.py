@@ -14,6 +14,7 @@ from paralesn.estimators.forecaster.online_members import learn_rows, look_back,
 from paralesn.estimators.forecaster.panel import LIST, LONG
 from paralesn.layers.state import State
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats, Ints, OpenFloats
 
 
 @register
@@ -38,12 +39,12 @@ class Position:
     """
 
     ends: Ends
-    smoothers: np.ndarray
+    smoothers: Floats
     states: tuple[State, ...]
-    newest: tuple[np.ndarray, ...]
-    latest: tuple[np.ndarray, ...]
-    recent: np.ndarray
-    counts: np.ndarray
+    newest: tuple[Floats, ...]
+    latest: tuple[Floats, ...]
+    recent: OpenFloats
+    counts: Ints
 
     def __post_init__(self) -> None:
         right = (

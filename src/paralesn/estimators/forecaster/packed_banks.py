@@ -8,6 +8,7 @@ import numpy as np
 from paralesn.estimators.forecaster.bank import FittedBank
 from paralesn.layers.smoothers import SmootherLayer, smoother_grid
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats, Ints
 
 
 @register
@@ -16,13 +17,13 @@ class PackedBanks:
     """The parts of S `FittedBank`, end to end; `sizes` (S, 3) are their numbers of members."""
 
     layer: SmootherLayer
-    weights: np.ndarray
-    state: np.ndarray
-    periods: np.ndarray
-    naive_weights: np.ndarray
-    flat_weights: np.ndarray
-    sizes: np.ndarray
-    counts: np.ndarray
+    weights: Floats
+    state: Floats
+    periods: Ints
+    naive_weights: Floats
+    flat_weights: Floats
+    sizes: Ints
+    counts: Ints
 
     @classmethod
     def pack(cls, banks: Sequence[FittedBank]) -> "PackedBanks":

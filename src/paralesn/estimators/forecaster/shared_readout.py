@@ -10,6 +10,7 @@ from paralesn.estimators.components import check_readout, check_reservoir
 from paralesn.estimators.forecaster.changes import Reading, StateBlocks, in_units, scales
 from paralesn.layers.state import State
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.base import Reservoir
 from paralesn.series import Series
@@ -51,11 +52,11 @@ class SharedReadout:
     readout: Any
     horizon: int
     log: bool
-    scale: np.ndarray
+    scale: Floats
     state: State
-    newest: np.ndarray
-    latest: np.ndarray
-    static: np.ndarray
+    newest: Floats
+    latest: Floats
+    static: Floats
 
     def forecast(self, steps: int) -> np.ndarray:
         """Forecasts (S, steps) after the last step; beyond the horizon from forecasts."""

@@ -14,6 +14,7 @@ from paralesn.estimators.forecaster.shared_readout import SharedReadout, held_ou
 from paralesn.estimators.passes import Held
 from paralesn.layers.state import State
 from paralesn.persistence import register
+from paralesn.persistence.fields import Flags, Ints
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.base import Reservoir
 from paralesn.series import Series
@@ -35,9 +36,9 @@ class SeriesFacts(Held):
     seasons : tuple of tuples of int
     """
 
-    lengths: np.ndarray
-    usable: np.ndarray
-    positive: np.ndarray
+    lengths: Ints
+    usable: Flags
+    positive: Flags
     seasons: tuple[tuple[int, ...], ...]
 
     @classmethod

@@ -7,6 +7,7 @@ import numpy as np
 
 from paralesn.estimators.forecaster.forms import Values
 from paralesn.persistence import register
+from paralesn.persistence.fields import Flags, Floats, OpenFloats
 
 _SHARES = np.concatenate([np.linspace(0, 0.9, 46), np.linspace(0.905, 1.0, 20)])  # of quantiles
 _CAUTION = 1.0  # intervals widen by 1 + 1 / (horizons that the origins cover)
@@ -46,11 +47,11 @@ class Spread:
         Horizons that the origins cover.
     """
 
-    scale: np.ndarray
-    quantiles: np.ndarray
-    multiplicative: np.ndarray
-    floor: np.ndarray
-    evidence: np.ndarray
+    scale: Floats
+    quantiles: Floats
+    multiplicative: Flags
+    floor: OpenFloats
+    evidence: Floats
 
     def bounds(self, values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper bounds (S, steps) of forecasts, to hold a share `level`."""

@@ -10,6 +10,7 @@ from paralesn.estimators.state_forecaster.closed_loop import close_loop
 from paralesn.estimators.state_forecaster.windows import Windows, as_series
 from paralesn.layers.state import State
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats, Ints, OpenFloats, States
 from paralesn.reservoirs.base import Reservoir
 
 ORIGINS = 200  # forecasts into the held-out steps, at most
@@ -45,10 +46,10 @@ class Calibration:
     """
 
     readout: Any
-    layers: tuple[np.ndarray, ...]
-    panel: np.ndarray
-    origins: np.ndarray
-    errors: np.ndarray | None = None
+    layers: tuple[States, ...]
+    panel: Floats
+    origins: Ints
+    errors: OpenFloats | None = None
 
     def residuals(self, reservoir: Reservoir, windows: Windows, steps: int) -> np.ndarray:
         """Errors (K, steps, targets) of forecasts over whole horizons, NaN beyond the end."""

@@ -12,6 +12,7 @@ from paralesn.estimators.state_forecaster.learning import Learnt
 from paralesn.estimators.state_forecaster.windows import Windows
 from paralesn.layers.state import State
 from paralesn.persistence import register
+from paralesn.persistence.fields import Floats
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.autonomous import ClosedLoop
 from paralesn.reservoirs.base import Reservoir
@@ -46,7 +47,7 @@ class FittedStateForecaster:
     state: State
     position: int
     calibration: Calibration | None
-    pending: np.ndarray
+    pending: Floats
     noisy: State | None = None
 
     @property
