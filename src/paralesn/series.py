@@ -278,13 +278,14 @@ def read(
             n_features = array.shape[1]
             rows.append(convert(array, dtype, label, first_step))
             lengths.append(array.shape[0])
-        return Series(np.concatenate(rows), np.array(lengths), RAGGED)
+        return Series(np.concatenate(rows), np.array(lengths), RAGGED, first_step=first_step)
     array = shaped(numeric(X, name), name, n_features, owner)
     array = convert(array, dtype, name, first_step)
     if array.ndim == 2:
-        return Series(array, np.array([array.shape[0]]), SINGLE)
+        return Series(array, np.array([array.shape[0]]), SINGLE, first_step=first_step)
     batch, steps, features = array.shape
-    return Series(array.reshape(-1, features), np.full(batch, steps), BATCH)
+    rows = array.reshape(-1, features)
+    return Series(rows, np.full(batch, steps), BATCH, first_step=first_step)
 
 
 def blocks(
