@@ -1,9 +1,9 @@
 """Numbers too large for the precision of a reservoir: where an engine has to look, and the error.
 
-A state that is not finite stays so, and the last one of a series tells about all of them. A product
-of inputs, or a unit that no other one reads, may be infinite for a step and finite again. That takes
-numbers near the largest one: below `largest_input`, and from states below `LIMIT`, it does not
-happen, and an engine need not look at what it wrote.
+A state that is not finite stays so, and the last one of a series tells about all of them. A
+product of inputs, or a unit that no other one reads, may be infinite for a step and finite again.
+That takes numbers near the largest one: below `largest_input`, and from states below `LIMIT`, it
+does not happen, and an engine need not look at what it wrote.
 """
 
 from collections.abc import Callable, Sequence

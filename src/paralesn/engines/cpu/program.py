@@ -130,7 +130,7 @@ def advance_layer(
     """
     layer, is_top = program.layers[depth], depth == len(program.layers) - 1
     passes, above = layer_passes(program, depth, block, before, after, buffer)
-    large = any([layer.run(work, program.block, workers) for work in passes])
+    large = max([layer.run(work, program.block, workers) for work in passes])
     if block.last_only and not is_top and program.concat and program.mixing:
         batch, alive = block.batch, block.batch.steps > 0
         ends = buffer.states[(buffer.rows + batch.steps - 1)[alive], : layer.units]

@@ -48,7 +48,7 @@ class PackedRecurrent(NamedTuple):
         if longest * of_step <= _MOST_WORK:
             return self._run(work, workers)
         most = max(1, _MOST_WORK // of_step)
-        return any([self._run(part, workers) for part in work.stretches(most)])
+        return max([self._run(part, workers) for part in work.stretches(most)])
 
     def _run(self, work: Pass, workers: int) -> bool:
         """The same in one call of a kernel for each portion of the series."""
