@@ -61,8 +61,8 @@ def pool(
         order=np.array([STATISTICS[name] for name in pools]),
     )
     only = program.layers[0]
-    is_single = isinstance(only, PackedDiagonal) and len(program.layers) == 1
-    if is_single and program.mixing and count >= workers:
+    is_single = len(program.layers) == 1
+    if isinstance(only, PackedDiagonal) and is_single and program.mixing and count >= workers:
         size = max(1, count // (_TASKS * workers))
         size = max(1, min(size, MOST_WORK // (batch.longest * only.units * only.weight)))
         work = _slice_by_slice(only, x, batch, state[0], out, wanted, segments, size)

@@ -135,17 +135,18 @@ def _refuse_not_finite(
     last_only: bool = False,
 ) -> None:  # fmt: skip
     """Raise where states to continue from, or those that were asked for, are not finite."""
-    torch = sys.modules["torch"]
+    torch: Any = sys.modules["torch"]
     large = is_large(program.largest, x.detach(), [h.detach() for h in before])
     if not large and all(bool(torch.isfinite(h.detach()).all()) for h in after):
         return
-    rows, first, end = (_arrays(tensors) for tensors in ([x], before, after))
     out = np.concatenate([z.reshape(-1, z.shape[-1]) for z in _arrays(states)])
-    refuse_not_finite(rows[0], batch, tuple(first), tuple(end), out, last_only)
+    rows = _arrays([x])[0]
+    rows = np.asarray(x.detach().cpu())
+    refuse_not_finite(rows, batch, _arrays(before), _arrays(after), out, last_only)
 
 
-def _arrays(tensors: Sequence[Any]) -> list[np.ndarray]:
-    return [tensor.detach().cpu().numpy() for tensor in tensors]
+def _arrays(tensors: Any) -> tuple[np.ndarray, ...]:
+    return tuple(tensor.detach().cpu().numpy() for tensor in tensors)
 
 
 def _engine() -> Any:
@@ -181,8 +182,9 @@ def pool(
     """States pooled over time."""
     before, batch = _starts(program, data, state, origin), Batch.end_to_end(data.lengths)
     rows = _engine().pool_tensors(program, data.rows, batch, before, pools, segments)
-    finite = bool(sys.modules["torch"].isfinite(rows.detach()).all())
-    if not finite or is_large(program.largest, data.rows.detach(), [h.detach() for h in before]):
+    x: Any = data.rows
+    finite = sys.modules["torch"].isfinite(rows.detach()).all()
+    if not finite or is_large(program.largest, x.detach(), [h.detach() for h in before]):
         run(program, data, state, origin)  # refuses states that not every pool shows
     return rows[0] if data.kind == SINGLE else rows
 
