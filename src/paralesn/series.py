@@ -200,7 +200,7 @@ def convert(array: np.ndarray, dtype: np.dtype, name: str, first_step: int = 0) 
 
 def _not_finite(name: str, value: Any, dtype: np.dtype, where: str) -> ValueError:
     """The error for a value that is not finite, or not in `dtype`."""
-    kind = "NaN" if np.isnan(value) else "infinity" if np.isinf(value) else f"{value!r}"
+    kind = "NaN" if np.isnan(value) else "infinity" if np.isinf(value) else f"{float(value):.6g}"
     beyond = f" which is beyond {dtype}" if np.isfinite(value) else ""
     return ValueError(f"{name} must be finite, got {kind}{beyond} at {where}")
 
@@ -278,13 +278,15 @@ def read(
             n_features = array.shape[1]
             rows.append(convert(array, dtype, label, first_step))
             lengths.append(array.shape[0])
-        return Series(np.concatenate(rows), np.array(lengths), RAGGED)
+        together = np.concatenate(rows)
+        return Series(together, np.array(lengths), RAGGED, first_step=first_step)
     array = shaped(numeric(X, name), name, n_features, owner)
     array = convert(array, dtype, name, first_step)
     if array.ndim == 2:
-        return Series(array, np.array([array.shape[0]]), SINGLE)
+        return Series(array, np.array([array.shape[0]]), SINGLE, first_step=first_step)
     batch, steps, features = array.shape
-    return Series(array.reshape(-1, features), np.full(batch, steps), BATCH)
+    flat = array.reshape(-1, features)
+    return Series(flat, np.full(batch, steps), BATCH, first_step=first_step)
 
 
 def blocks(

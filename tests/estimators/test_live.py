@@ -216,3 +216,43 @@ def test_a_closed_loop_lives_as_its_reservoir():
     found = live.read(y[600])
     expected = model.update(y[600:601]).forecast()
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+
+
+FLOAT32 = pe.ParalESN(units=50, dtype="float32", input_scale=10.0)
+RAW = pe.ParalESN(units=20, mixing=False)
+ANY_SIZE = {
+    "forecaster": lambda y: pe.ReservoirForecaster(horizon=3).fit(y),
+    "closed loop": lambda y: pe.ReservoirForecaster(FLOAT32, strategy="closed-loop").fit(y),
+    "state forecaster": lambda y: StateForecaster(FLOAT32, horizon=2).fit(y),
+    "smoothers": lambda y: pe.SmootherBank(horizon=3).fit(y),
+    "regressor": lambda y: pe.ReservoirRegressor(FLOAT32).fit(y[:, None], y),
+    "raw states": lambda y: pe.ReservoirRegressor(RAW).fit(y[:, None], 1e100 * y),
+    "feedback": lambda y: pe.ReservoirRegressor(FLOAT32, feedback=True).fit(y[:, None], y),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ANY_SIZE)
+@pytest.mark.parametrize("learn", [False, True])
+def test_a_row_too_large_for_the_states_changes_nothing(name, learn):
+    """Answers are finite, or the row is refused, and what follows is as without it."""
+    model = ANY_SIZE[name](series(1)[:, 0])
+    if name == "feedback" and learn:
+        pytest.skip("learns from blocks only")
+    refused = 0
+    for value in (1e30, 3.4e38, 1e200, 1e307, -1.7e308):
+        live, other = Live(model, learn=learn), Live(model, learn=learn)
+        live.read(np.array([0.1]))
+        other.read(np.array([0.1]))
+        before = live.state
+        try:
+            answer = live.read(np.array([value]))
+        except ValueError as error:
+            assert "must be" in str(error)
+            assert live.state is before
+            expected = other.read(np.array([0.2]))
+            np.testing.assert_array_equal(live.read(np.array([0.2])), expected)
+            refused += 1
+        else:
+            assert np.isfinite(answer).all()
+            assert np.isfinite(live.read(np.array([0.2]))).all()
+    assert refused or name in ("forecaster", "smoothers")  # these take it for an outlier

@@ -78,7 +78,8 @@ class Batch(NamedTuple):
     @property
     def longest(self) -> int:
         """Steps of the longest series."""
-        return int(self.steps.max())
+        steps = self.steps
+        return int(steps[0] if steps.size == 1 else steps.max())
 
     def part(self, series: slice) -> "Batch":
         """Some of the series."""
@@ -104,6 +105,10 @@ class Engine(Protocol):
     is, and `out` is (rows, columns), `columns` being `n_columns` of the layers. Nothing but `out`
     is written to. `n_jobs` is a number of threads, None for every core; an engine may ignore it,
     and it must not change a bit of the result.
+
+    States and outputs that are not finite, since finite inputs were too large for the dtype, are
+    an error, `paralesn.engines.overflow.Overflow`, except in a closed loop: whoever closes it looks
+    at the predictions. `paralesn.engines.overflow.refuse_not_finite` does that for any engine.
     """
 
     def prepare(
@@ -163,8 +168,13 @@ class Engine(Protocol):
         each of them one value per column for each of `pools`, in this order.
         """
 
-    def step(self, program: Any, x: np.ndarray, state: States, out: np.ndarray) -> States:
-        """Advance B series by one step, from `x` (B, F) to `out` (B, columns), for live data."""
+    def step(
+        self, program: Any, x: np.ndarray, state: States, out: np.ndarray, check: bool = True
+    ) -> States:
+        """Advance B series by one step, from `x` (B, F) to `out` (B, columns), for live data.
+
+        Without `check`, states may be anything: for closed loops.
+        """
 
     def loop(
         self,

@@ -85,11 +85,13 @@ def pool(
     out[batch.targets] = parts.reshape(batch.size, -1)
 
 
-def step(program: Program, x: np.ndarray, state: States, out: np.ndarray) -> States:
+def step(
+    program: Program, x: np.ndarray, state: States, out: np.ndarray, check: bool = True
+) -> States:
     """Advance the patches of B series by one step, from `x` (B, features) to `out`."""
     inner = np.empty((program.patches.count * len(x), _columns(program, out)), out.dtype)
     before = _spread_states(program, state)
-    after = program.engine.step(program.program, _spread(program, x), before, inner)
+    after = program.engine.step(program.program, _spread(program, x), before, inner, check)
     _side_by_side(program, inner, out, np.arange(len(x)))
     return _joined_states(program, after)
 
@@ -114,7 +116,8 @@ def loop(
     # One thread: the same bits for any number of them. Whoever asked looks at the result.
     with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
         for t in range(len(inputs)):
-            of_patches = program.engine.step(program.program, _spread(program, x), of_patches, z)
+            rows = _spread(program, x)
+            of_patches = program.engine.step(program.program, rows, of_patches, z, check=False)
             own = read_out(z, weights, intercept, readouts)
             own = own.reshape(patches.count, batch, patches.size)
             predicted[t] = patches.joined(own.swapaxes(0, 1))

@@ -11,6 +11,7 @@ import numpy as np
 
 from paralesn.engines.base import Batch, Layer, States
 from paralesn.engines.feed_back import feed_back
+from paralesn.engines.overflow import Overflow, refuse_not_finite
 from paralesn.layers.delays import DelayLayer
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.layers.operators import Cycle, Dense, Identity, Operator, Sparse
@@ -112,8 +113,20 @@ def run(
     out: np.ndarray,
     last_only: bool = False,
     n_jobs: int | None = None,
+    check: bool = True,
 ) -> States:
     """Run every series, write its states to `out`, return the states to continue from."""
+    with np.errstate(over="ignore", invalid="ignore"):  # reported below, with its position
+        after = _run(program, x, batch, state, out, last_only)
+    if check:
+        refuse_not_finite(x, batch, state, after, out, last_only)
+    return after
+
+
+def _run(
+    program: Program, x: np.ndarray, batch: Batch, state: States, out: np.ndarray, last_only: bool
+) -> States:
+    """The same, whatever comes of it."""
     after = tuple(h.copy() for h in state)
     for b, (start, target, steps) in enumerate(batch.each()):
         for t in range(steps):
@@ -131,9 +144,11 @@ def run(
     return after
 
 
-def step(program: Program, x: np.ndarray, state: States, out: np.ndarray) -> States:
+def step(
+    program: Program, x: np.ndarray, state: States, out: np.ndarray, check: bool = True
+) -> States:
     """Advance every series, a row of `x` and of `out`, by one step."""
-    return run(program, x, Batch.single_steps(x.shape[0]), state, out)
+    return run(program, x, Batch.single_steps(x.shape[0]), state, out, check=check)
 
 
 def last(
@@ -173,7 +188,10 @@ def pool(
     for b, (start, target, steps) in enumerate(batch.each()):
         states = np.empty((steps, columns), program.dtype)
         single = Batch(np.array([start]), np.array([0]), np.array([steps]))
-        run(program, x, single, tuple(h[b : b + 1] for h in state), states)
+        try:
+            run(program, x, single, tuple(h[b : b + 1] for h in state), states)
+        except Overflow as error:
+            raise error.placed(b, error.step) from None
         cuts = [steps * s // segments for s in range(segments + 1)]
         parts = [states[begin:end] for begin, end in itertools.pairwise(cuts)]
         out[target] = np.concatenate([STATISTICS[name](part) for part in parts for name in pools])

@@ -223,6 +223,19 @@ class Live:
     def read(self, row: np.ndarray, lines: int = 0) -> np.ndarray:
         """Read a row (width,): forecasts (horizon, targets), or predictions (1, targets).
 
+        A row that makes a state or a prediction too large for its precision is refused.
+        """
+        before = self.state
+        with np.errstate(over="ignore", invalid="ignore"):  # reported below
+            values = self._read(row, lines)
+        if not np.isfinite(values).all():
+            self.state = before
+            raise ValueError(f"row must be small enough, got predictions {values} for {row}")
+        return values
+
+    def _read(self, row: np.ndarray, lines: int) -> np.ndarray:
+        """The same, whatever the predictions are.
+
         With `only_last`, the forecast of one step. Where a regressor learns, targets may follow
         the inputs in the row; they are learnt from after the prediction, unless one is NaN.
         """

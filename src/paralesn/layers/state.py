@@ -34,6 +34,17 @@ class State:
                 "a State must hold a tuple of one array per layer and a fingerprint, got "
                 f"{type(self.layers).__name__} and {self.origin!r}"
             )
+        for depth, h in enumerate(self.layers, 1):
+            if isinstance(h, np.ndarray) and h.dtype.kind in "fc" and not np.isfinite(h).all():
+                raise ValueError(f"state of layer {depth} must be finite, got NaN or infinity")
+
+    @classmethod
+    def checked(cls, layers: tuple[np.ndarray, ...], origin: str) -> "State":
+        """The state that an engine has ended in, which has looked at it."""
+        state = object.__new__(cls)
+        object.__setattr__(state, "layers", layers)
+        object.__setattr__(state, "origin", origin)
+        return state
 
 
 def starts(

@@ -208,7 +208,8 @@ class DualRidge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEst
         """Predictions for X (n, features): (n,) or (n, targets), in double precision."""
         check_is_fitted(self, "fitted_")
         X = inputs.further_states(self, X)
-        return X @ self.coef_.T + self.intercept_
+        with np.errstate(over="ignore", invalid="ignore"):  # reported below
+            return inputs.predictions(X @ self.coef_.T + self.intercept_)
 
     @property
     def coef_(self) -> np.ndarray:

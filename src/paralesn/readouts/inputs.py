@@ -75,6 +75,17 @@ def numeric_targets(y: Any, rows: int | None = None, *, allow_nan: bool = False)
     return array
 
 
+def predictions(values: np.ndarray) -> np.ndarray:
+    """Predictions for X as they are; refused where they are too large for their precision."""
+    if not np.isfinite(values).all():
+        row = int(np.argwhere(~np.isfinite(values))[0, 0])
+        raise ValueError(
+            f"X must be small enough for predictions in {values.dtype}, got predictions that are "
+            f"not finite for row {row}: scale X and y before the fit"
+        )
+    return values
+
+
 def pair_of_validation(validation: Any) -> tuple[Any, Any]:
     """The pair (X, y) that was given as validation data."""
     try:

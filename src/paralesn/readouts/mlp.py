@@ -226,7 +226,7 @@ class MLP(FittedAttributes, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels (n,), or targets in the units and the shape of y, for states X (n, features)."""
-        out = self._outputs(X)
+        out = inputs.predictions(self._outputs(X))
         if self.fitted_.classes is not None:
             return self.classes_[out.argmax(axis=1)]
         targets = out * self.target_scale_ + self.target_mean_
@@ -239,7 +239,7 @@ class MLP(FittedAttributes, BaseEstimator):
     @available_if(_may_classify)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities (n, classes) of the classes in `classes_`; only for classification."""
-        out = self._outputs(X)
+        out = inputs.predictions(self._outputs(X))
         out -= out.max(axis=1, keepdims=True)
         np.exp(out, out=out)
         out /= out.sum(axis=1, keepdims=True)

@@ -309,7 +309,7 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
     def predict(self, X: Any) -> np.ndarray:
         """Predictions for states X (n, features): (n,) or (n, targets)."""
         check_is_fitted(self, "fitted_")
-        predicted = self.read_out(inputs.further_states(self, X))
+        predicted = inputs.predictions(self.read_out(inputs.further_states(self, X)))
         return predicted[:, 0] if self.fitted_.flat else predicted
 
     def read_out(self, X: np.ndarray) -> np.ndarray:

@@ -80,8 +80,14 @@ def _group_path(
     factor: np.ndarray, seen: RidgeStatistics, alphas: np.ndarray, gamma: float
 ) -> RidgePath:
     """Solutions for the targets of one factor."""
-    problem = standardised(factor, seen.constant)
-    weight, cross, rest = problem.weight, problem.cross, problem.rest
+    with np.errstate(over="ignore", invalid="ignore"):  # reported here
+        problem = standardised(factor, seen.constant)
+        weight, cross, rest = problem.weight, problem.cross, problem.rest
+        if not all(np.isfinite(part).all() for part in (cross**2, rest, problem.scale)):
+            raise ValueError(
+                "X and y must be small enough for squares in float64, got numbers whose squares "
+                "are not: scale X and y"
+            )
     solve = ridge_blocks.solver(problem, float(alphas.min()), seen.rounding)
     if solve is None:
         solve = _by_singular_values(problem, alphas, max(seen.n_samples, seen.n_features))

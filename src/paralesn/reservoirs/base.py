@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from paralesn import checks, series
 from paralesn.engines.base import Batch, Engine, States, check_pools, load_engine, takes_tensors
+from paralesn.engines.overflow import Overflow
 from paralesn.engines.stepping import prepare_steps
 from paralesn.engines.torch import tensors
 from paralesn.layers.state import State, starts
@@ -149,16 +150,19 @@ class Reservoir(Drawable):
         state : State, only with `return_state`
         """
         data = self.read(X)
-        if tensors.is_tensor(data.rows):
-            states, end = tensors.last(self.plan().program, data, state, self.fingerprint_)
-            return (states, end) if return_state else states
-        plan, batch, before = self._one_row_each(data, state)
-        out = plan.engine.empty((data.lengths.size, plan.outputs), plan.real)
-        arguments, after = (plan.program, data.rows, batch, before, out), None
-        if return_state:
-            after = plan.engine.run(*arguments, last_only=True, n_jobs=self.n_jobs)
-        else:
-            plan.engine.last(*arguments, n_jobs=self.n_jobs)
+        try:
+            if tensors.is_tensor(data.rows):
+                states, end = tensors.last(self.plan().program, data, state, self.fingerprint_)
+                return (states, end) if return_state else states
+            plan, batch, before = self._one_row_each(data, state)
+            out = plan.engine.empty((data.lengths.size, plan.outputs), plan.real)
+            arguments, after = (plan.program, data.rows, batch, before, out), None
+            if return_state:
+                after = plan.engine.run(*arguments, last_only=True, n_jobs=self.n_jobs)
+            else:
+                plan.engine.last(*arguments, n_jobs=self.n_jobs)
+        except Overflow as error:
+            raise _placed(error, data) from None
         result = out[0] if data.kind == series.SINGLE else out
         return result if after is None else (result, self._state(after, data.kind))
 
@@ -202,14 +206,17 @@ class Reservoir(Drawable):
                 f"segments must be at most the number of time steps, got {segments} for "
                 f"{data.lengths[b]} steps in series {b}"
             )
-        if tensors.is_tensor(data.rows):
-            call = (self.plan().program, data, state, self.fingerprint_, names, segments)
-            return tensors.pool(*call)
-        plan, batch, before = self._one_row_each(data, state)
-        out = np.empty((data.lengths.size, segments * len(names) * plan.outputs), plan.real)
-        plan.engine.pool(
-            plan.program, data.rows, batch, before, out, names, segments, n_jobs=self.n_jobs
-        )
+        try:
+            if tensors.is_tensor(data.rows):
+                call = (self.plan().program, data, state, self.fingerprint_, names, segments)
+                return tensors.pool(*call)
+            plan, batch, before = self._one_row_each(data, state)
+            out = np.empty((data.lengths.size, segments * len(names) * plan.outputs), plan.real)
+            plan.engine.pool(
+                plan.program, data.rows, batch, before, out, names, segments, n_jobs=self.n_jobs
+            )
+        except Overflow as error:
+            raise _placed(error, data) from None
         return out[0] if data.kind == series.SINGLE else out
 
     def step(self, x: Any, state: Start = None) -> tuple[np.ndarray, State]:
@@ -238,11 +245,18 @@ class Reservoir(Drawable):
             self._ensure_drawn(series.features_of_step(x))
         plan = self.plan()
         if plan.takes_tensors and tensors.is_tensor(x):
-            return tensors.step(plan.program, x, state, self.fingerprint_, self.n_features_in_)
+            call = (plan.program, x, state, self.fingerprint_, self.n_features_in_)
+            try:
+                return tensors.step(*call)
+            except Overflow as error:
+                raise error.live(x.ndim < 2) from None
         rows, kind = series.one_step(x, plan.real, self.n_features_in_)
         z = np.empty((rows.shape[0], plan.outputs), plan.real)
         before = self._start(plan, state, rows.shape[0], kind)
-        after = plan.engine.step(plan.program, rows, before, z)
+        try:
+            after = plan.engine.step(plan.program, rows, before, z)
+        except Overflow as error:
+            raise error.live(kind is series.SINGLE) from None
         return z if kind is series.BATCH else z[0], self._state(after, kind)
 
     def stepper(
@@ -353,6 +367,8 @@ class Reservoir(Drawable):
     ) -> tuple[np.ndarray, State]:
         """`close_loop` with several readouts at once; the states to continue from, too.
 
+        Nobody looks at these: who continues a loop that has diverged is refused.
+
         `weights` are (R, D, units), `intercept` (R, D), and `which` (batch,) of them a series has.
         """
         plan = self.plan()
@@ -360,7 +376,7 @@ class Reservoir(Drawable):
         call = (plan.program, inputs.astype(plan.real), before, weights, intercept, difference)
         after = tuple([np.empty_like(h) for h in before])
         predicted = plan.engine.loop(*call, n_jobs=self.n_jobs, which=which, after=after)
-        return np.asarray(predicted), State(after, self.fingerprint_)
+        return np.asarray(predicted), State.checked(after, self.fingerprint_)
 
     def states_after(self, X: Any, stops: Sequence[int], state: Start = None) -> list[State]:
         """The states after some numbers of steps, which increase; no others are stored.
@@ -375,7 +391,10 @@ class Reservoir(Drawable):
         for stop in stops:
             batch = Batch(starts + first, targets, np.full(starts.size, stop - first))
             call = (plan.program, data.rows, batch, before, out)
-            before = plan.engine.run(*call, last_only=True, n_jobs=self.n_jobs)
+            try:
+                before = plan.engine.run(*call, last_only=True, n_jobs=self.n_jobs)
+            except Overflow as error:
+                raise _placed(error, data, first) from None
             ends.append(self._state(before, data.kind))
             first = stop
         return ends
@@ -405,12 +424,15 @@ class Reservoir(Drawable):
 
     def _run(self, data: Series, state: Start) -> tuple[Any, State]:
         plan = self.plan()
-        if tensors.is_tensor(data.rows):
-            return tensors.run(plan.program, data, state, self.fingerprint_)
-        batch = Batch.end_to_end(data.lengths)
-        before = self._start(plan, state, batch.size, data.kind)
-        out = plan.engine.empty((data.rows.shape[0], plan.outputs), plan.real)
-        after = plan.engine.run(plan.program, data.rows, batch, before, out, n_jobs=self.n_jobs)
+        try:
+            if tensors.is_tensor(data.rows):
+                return tensors.run(plan.program, data, state, self.fingerprint_)
+            batch = Batch.end_to_end(data.lengths)
+            before = self._start(plan, state, batch.size, data.kind)
+            out = plan.engine.empty((data.rows.shape[0], plan.outputs), plan.real)
+            after = plan.engine.run(plan.program, data.rows, batch, before, out, n_jobs=self.n_jobs)
+        except Overflow as error:
+            raise _placed(error, data) from None
         return data.split(out), self._state(after, data.kind)
 
     def _one_row_each(self, data: Series, state: Start) -> tuple[Plan, Batch, States]:
@@ -426,4 +448,11 @@ class Reservoir(Drawable):
     def _state(self, after: States, kind: str) -> State:
         if kind is series.SINGLE:
             after = tuple([h[0] for h in after])
-        return State(after, self.fingerprint_)
+        return State.checked(after, self.fingerprint_)
+
+
+def _placed(error: Overflow, data: Series, first: int = 0) -> Overflow:
+    """The error with series and step as the data count them; patches of a series are that one."""
+    series_ = data.first_series + (error.series or 0) % data.lengths.size
+    step = data.first_step + first + (error.step or 0)
+    return error.placed(None if data.kind == series.SINGLE else series_, step)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from paralesn import checks, series
+from paralesn.engines.overflow import Overflow
 from paralesn.engines.stepping import Steps
 from paralesn.engines.torch import tensors
 from paralesn.layers.state import State
@@ -64,7 +65,10 @@ class Stepper:
             self._x[0, 0] = x
         else:
             self._x[...] = self._rows(x)
-        self._advance()
+        try:
+            self._advance()
+        except Overflow as error:  # the state is as it was
+            raise error.live(self._kind is series.SINGLE) from None
         return self._out.copy() if self._copy else self._out
 
     def _rows(self, x: Any) -> np.ndarray:
@@ -83,8 +87,8 @@ class Stepper:
         """The state after the latest step, to continue from or to save: a copy."""
         layers = self._steps.state
         if self._kind is series.SINGLE:
-            return State(tuple([h[0].copy() for h in layers]), self._origin)
-        return State(tuple([h.copy() for h in layers]), self._origin)
+            return State.checked(tuple([h[0].copy() for h in layers]), self._origin)
+        return State.checked(tuple([h.copy() for h in layers]), self._origin)
 
 
 def series_of(state: Any, batch: Any) -> int | None:

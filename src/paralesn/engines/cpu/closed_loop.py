@@ -13,6 +13,7 @@ from paralesn.runtime import threads
 from paralesn.runtime.compiler import called, kernel
 
 _LEAST_SERIES = 8  # worth a thread of their own
+_MOST_WORK = 1 << 25  # unit-steps in one call of the kernel: some tenths of a second
 
 
 class _Layers(NamedTuple):
@@ -97,25 +98,33 @@ def run(
         np.array([[layer.left, layer.units, layer.column] for layer in layers]),
     )
 
+    of_step = sum([layer.units * layer.weight for layer in layers]) + outputs * columns
+
     def work(piece: int) -> None:
         series = slice(count * piece // pieces, count * (piece + 1) // pieces)
-        fed = inputs[:, series].copy()  # the loop fills in what it predicts
-        here = fed.shape[1]
-        before = tuple([h[series].copy() for h in state])
-        spare = tuple([np.empty_like(h) for h in before])
-        room = _Room(
-            before, spare, np.empty((here, columns), program.dtype),
-            np.empty((2, here, program.widest), program.dtype),
-        )  # fmt: skip
+        here = series.stop - series.start
+        now = tuple([h[series].copy() for h in state])
+        spare = tuple([np.empty_like(h) for h in now])
+        out = np.empty((here, columns), program.dtype)
+        buffers = np.empty((2, here, program.widest), program.dtype)
         constants = _Constants(np.arange(here), np.ones(here, np.int64), 0, 1, True)
-        result = np.empty((steps, here, outputs))
-        loop(
-            fed, packed, room, constants, program.concat, program.mixing, weights, intercept,
-            readout_of[series], difference, result,
-        )  # fmt: skip
-        predicted[:, series] = result
+        most = max(1, _MOST_WORK // (here * of_step))
+        for first in range(0, steps, most):
+            stretch = slice(first, min(first + most, steps))
+            fed = inputs[stretch, series].copy()  # the loop fills in what it predicts
+            if first:
+                fed[0, :, :outputs] = predicted[first - 1, series]
+            result = np.empty((len(fed), here, outputs))
+            room = _Room(now, spare, out, buffers)
+            loop(
+                fed, packed, room, constants, program.concat, program.mixing, weights, intercept,
+                readout_of[series], difference, result,
+            )  # fmt: skip
+            predicted[stretch, series] = result
+            if len(fed) % 2:
+                now, spare = spare, now
         if after is not None:
-            keep_ends(tuple([h[series] for h in after]), spare if steps % 2 else before)
+            keep_ends(tuple([h[series] for h in after]), now)
 
     threads.for_each(work, range(pieces), workers)
     return predicted

@@ -65,8 +65,8 @@ def run(
     out: np.ndarray,
     last_only: bool,
     workers: int,
-) -> None:
-    """Take all series through all layers."""
+) -> bool:
+    """Take all series through all layers; whether states are so large that one has to look."""
     count, longest = batch.size, batch.longest
     ended = batch.steps == 0  # where all series of a task have ended, no block hands states on
     for before, end in zip(state, after, strict=True):
@@ -78,20 +78,21 @@ def run(
         # the threads busy.
         block = min(max(longest // (4 * depth), 64), 4 * program.block)
         spare = tuple([np.empty_like(h) for h in state])
-        _overlap(program, Job(x, batch, state, after, spare, out, last_only, block), workers)
-        return
+        job = Job(x, batch, state, after, spare, out, last_only, block)
+        return _overlap(program, job, workers)
 
     size, block = portions(program, count, longest, workers)
+    large = []
 
     def work(first: int) -> None:
         series = slice(first, first + size)
         start, result = tuple(h[series] for h in state), tuple(h[series] for h in after)
         spare = tuple([np.empty_like(h) for h in start])
         job = Job(x, batch.part(series), start, result, spare, out, last_only, block)
-        for _ in advance_blocks(program, job):
-            pass
+        large.append(max([large for _, large in advance_blocks(program, job)]))
 
     threads.for_each(work, range(0, count, size), workers)
+    return any(large)
 
 
 def portions(program: Program, count: int, longest: int, workers: int) -> tuple[int, int]:
@@ -106,29 +107,36 @@ def portions(program: Program, count: int, longest: int, workers: int) -> tuple[
     return size, max(1, min(block, max(program.block // size, 16)))
 
 
-def advance_blocks(program: Program, job: Job, workers: int = 1) -> Iterator[int]:
-    """Take one block after the other through all layers, yielding the number of each."""
+def advance_blocks(program: Program, job: Job, workers: int = 1) -> Iterator[tuple[int, bool]]:
+    """Take one block after the other through all layers.
+
+    Yields the number of each, and whether states are so large that somebody has to look.
+    """
     spare = buffers(program, job.batch.size, job.block, 2)
     for k in range(job.n_blocks()):
-        block = job.cut(k)
+        block, large = job.cut(k), False
         for depth in range(len(program.layers)):
-            before, after = job.states(depth, k)
-            block = advance_layer(program, depth, block, before, after, spare[depth % 2], workers)
-        yield k
+            reads = (block, *job.states(depth, k), spare[depth % 2])
+            block, is_large = advance_layer(program, depth, *reads, workers)
+            large = large or is_large
+        yield k, large
 
 
-def _overlap(program: Program, job: Job, workers: int) -> None:
+def _overlap(program: Program, job: Job, workers: int) -> bool:
     """Let layers work on different blocks at the same time."""
     depths = len(program.layers)
     spare = [buffers(program, job.batch.size, job.block, _IN_FLIGHT) for _ in range(depths)]
     handed: dict[tuple[int, int], Block] = {}
+    large: list[bool] = []
 
     def work(depth: int, k: int) -> None:
         slot = k % _IN_FLIGHT
         block = handed[depth - 1, slot] if depth else job.cut(k)
         before, after = job.states(depth, k)
-        handed[depth, slot] = advance_layer(
+        handed[depth, slot], is_large = advance_layer(
             program, depth, block, before, after, spare[depth][slot], max(1, workers // depths)
         )
+        large.append(is_large)
 
     threads.wavefront(work, depths, job.n_blocks(), _IN_FLIGHT, workers)
+    return any(large)

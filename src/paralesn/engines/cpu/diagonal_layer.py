@@ -23,6 +23,7 @@ from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.runtime import threads
 
 _LEAST_WORK = 1 << 17  # unit-steps worth a task of their own: a fraction of a millisecond
+MOST_WORK = 1 << 27  # unit-steps in one call of a kernel: some tenths of a second
 _FEATURES = 16  # that take about as long as all else of a unit-step
 
 
@@ -40,16 +41,30 @@ class PackedDiagonal(NamedTuple):
     weight: int  # of a unit-step: so many times the work of one with few features
     together: int = 1  # a series has slices enough
 
-    def run(self, work: Pass, block: int, workers: int) -> None:
+    def run(self, work: Pass, block: int, workers: int) -> bool:
         """Advance all series of `work` and write their states."""
-        arguments, count = self._arguments(work, block), work.batch.steps.size
-        if workers == 1:
-            self.kernel(*arguments, 0, count, 0, self.packed.shape[0], 0, 1)
-        else:
-            tasks = self._share_out(work.batch.steps, workers)
-            threads.for_each(lambda task: self.kernel(*arguments, *task), tasks, workers)
+        longest, count = work.batch.longest, work.batch.steps.size
+        if longest * count * self.units * self.weight <= MOST_WORK:
+            return self._run(work, block, workers, 1)
+        most = max(block, MOST_WORK // (self.units * self.weight))
+        pieces = -(-count * min(longest, most) * self.units * self.weight // MOST_WORK)
+        large = [self._run(part, block, workers, pieces) for part in work.stretches(most)]
+        return any(large)
 
-    def prepared(self, work: Pass) -> Callable[[], None]:
+    def _run(self, work: Pass, block: int, workers: int, pieces: int) -> bool:
+        """The same in at least so many pieces, where there are as many series."""
+        arguments, count = self._arguments(work, block), work.batch.steps.size
+        if workers == 1 and pieces == 1:
+            return self.kernel(*arguments, 0, count, 0, self.packed.shape[0], 0, 1) > 0
+        large: list[int] = []
+
+        def run_task(task: tuple[int, ...]) -> None:
+            large.append(self.kernel(*arguments, *task))
+
+        threads.for_each(run_task, self._share_out(work.batch.steps, workers, pieces), workers)
+        return any(large)
+
+    def prepared(self, work: Pass) -> Callable[[], int]:
         """The same for a pass that is made again and again, on the calling thread."""
         task = (0, work.batch.steps.size, 0, self.packed.shape[0], 0, 1)
         return partial(self.kernel, *self._arguments(work, 1), *task)
@@ -64,8 +79,10 @@ class PackedDiagonal(NamedTuple):
             block,
         )  # fmt: skip
 
-    def _share_out(self, steps: np.ndarray, workers: int) -> list[tuple[int, ...]]:
+    def _share_out(self, steps: np.ndarray, workers: int, pieces: int) -> list[tuple[int, ...]]:
         """Cut the series into several tasks a worker, and the slices too where series are too few.
+
+        Of many series there are at least `pieces` tasks.
 
         Slices are cut no finer than that: neighbours belong to one task, which then writes whole
         stretches of each row. A task is a range of series, a range of slices, and which of how
@@ -74,7 +91,7 @@ class PackedDiagonal(NamedTuple):
         count, slices = steps.size, self.packed.shape[0]
         total = int(steps[0] if count == 1 else steps.sum())
         worth = max(1, total * self.units * self.weight // _LEAST_WORK)
-        by_series = min(count, worth, 4 * workers)
+        by_series = min(count, max(pieces, min(worth, 4 * workers if workers > 1 else 1)))
         by_slice = min(slices, worth, -(-workers // by_series))
         return [
             (*_piece(count, by_series, i), *_piece(slices, by_slice, j), j, by_slice)

@@ -1,6 +1,6 @@
 """What a layer is asked to do in one call, and what every packed layer can do."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -25,6 +25,24 @@ class Pass(NamedTuple):
     every_step: bool  # otherwise only the last step is written, to the first row
     mixed: bool  # otherwise states are raw
 
+    def stretches(self, most: int) -> Iterator["Pass"]:
+        """The same pass cut along time into stretches of at most so many steps.
+
+        Between two of them Python serves signals: a kernel is deaf to them.
+        """
+        count = -(-self.batch.longest // most)
+        if count <= 1:
+            yield self
+            return
+        starts, targets, steps = self.batch
+        before, pair = self.before, (self.after, np.empty_like(self.after))
+        for k in range(count):
+            t0, after = k * most, pair[(count - 1 - k) % 2]
+            rows = targets + t0 if self.every_step else targets
+            batch = Batch(starts + t0, rows, np.clip(steps - t0, 0, most))
+            yield self._replace(batch=batch, before=before, after=after)
+            before = after
+
 
 class PackedLayer(Protocol):
     """A layer laid out for its kernel."""
@@ -41,11 +59,12 @@ class PackedLayer(Protocol):
     def together(self) -> int:
         """Number of series that are best run side by side."""
 
-    def run(self, work: Pass, block: int, workers: int) -> None:
+    def run(self, work: Pass, block: int, workers: int) -> bool:
         """Advance all series of `work` and write their states.
 
-        A kernel may go from one group of units to the next after `block` steps.
+        A kernel may go from one group of units to the next after `block` steps. True where states
+        are so large that somebody has to look at what came of them.
         """
 
-    def prepared(self, work: Pass) -> Callable[[], None]:
+    def prepared(self, work: Pass) -> Callable[[], int]:
         """The same for a pass that is made again and again, on the calling thread."""

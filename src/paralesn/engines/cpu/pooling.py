@@ -13,7 +13,7 @@ import numpy as np
 
 from paralesn.engines.base import Batch, States
 from paralesn.engines.cpu import deep
-from paralesn.engines.cpu.diagonal_layer import PackedDiagonal
+from paralesn.engines.cpu.diagonal_layer import MOST_WORK, PackedDiagonal
 from paralesn.engines.cpu.kernels.diagonal import slice_width
 from paralesn.engines.cpu.kernels.statistics import STATISTICS, digester, finish, gather
 from paralesn.engines.cpu.program import Program
@@ -50,17 +50,21 @@ def pool(
     pools: tuple[str, ...],
     segments: int,
     n_jobs: int | None = None,
-) -> None:
-    """Write the pooled states of every series to its row of `out`."""
+) -> bool:
+    """Write the pooled states of every series to its row of `out`.
+
+    True where states are so large that somebody has to look at what came of them.
+    """
     workers, count = threads.count(n_jobs), batch.size
     wanted = _Wanted(
         kinds=np.array([name in pools for name in STATISTICS]),
         order=np.array([STATISTICS[name] for name in pools]),
     )
     only = program.layers[0]
-    is_single = isinstance(only, PackedDiagonal) and len(program.layers) == 1
-    if is_single and program.mixing and count >= workers:
+    is_single = len(program.layers) == 1
+    if isinstance(only, PackedDiagonal) and is_single and program.mixing and count >= workers:
         size = max(1, count // (_TASKS * workers))
+        size = max(1, min(size, MOST_WORK // (batch.longest * only.units * only.weight)))
         work = _slice_by_slice(only, x, batch, state[0], out, wanted, segments, size)
     else:
         size, block = deep.portions(program, count, batch.longest, workers)
@@ -68,7 +72,10 @@ def pool(
         work = _block_by_block(
             program, x, batch, state, out, wanted, segments, (size, block, inside)
         )
-    threads.for_each(work, range(0, count, size), workers if count > 1 else 1)
+    large: list[bool] = []
+    items = range(0, count, size)
+    threads.for_each(lambda first: large.append(work(first)), items, workers if count > 1 else 1)
+    return any(large)
 
 
 def _slice_by_slice(
@@ -80,21 +87,32 @@ def _slice_by_slice(
     wanted: _Wanted,
     segments: int,
     size: int,
-) -> Callable[[int], None]:
+) -> Callable[[int], bool]:
     """How to pool `size` series from a given one on through a diagonal layer."""
     slices, dtype = layer.packed.shape[0], layer.packed.dtype
     run = _pool_slices(layer.kernel, dtype == np.float32)
     width = slice_width(layer.units)
     steps = min(_STEPS, batch.longest)
 
-    def work(first: int) -> None:
+    most = max(1, MOST_WORK // (steps * layer.units * layer.weight))  # blocks in one call
+
+    def work(first: int) -> bool:
         series = slice(first, first + size)
-        before = state[series]
+        before, part = state[series], batch.part(series)
         between = np.empty_like(before[:1]), np.empty_like(before[:1])
         gathered = gather(slices, segments, width, dtype)
         packed = _Slices(layer.packed, layer.taps, layer.mix_bias, layer.left)
         states = empty((steps, width), dtype)
-        run(x, *batch.part(series), before, between, out, wanted, states, gathered, packed)
+        count = -(-part.longest // steps)
+        at_once = count if part.size > 1 else most  # several are so short that they fit one call
+        large = [
+            run(
+                x, *part, before, between, out, wanted, states, gathered, packed, k,
+                min(k + at_once, count),
+            )
+            for k in range(0, count, at_once)
+        ]  # fmt: skip
+        return any(large)
 
     return work
 
@@ -113,13 +131,17 @@ def _pool_slices(run_layer: Any, single: bool) -> Any:
         states (steps, width)    room for a block of a slice's states
         gathered                 `Gathered` of each slice
         layer                    `_Slices`
+        first .. stop            the blocks to run, which go on from those before them
+
+    It returns how many numbers of the states are too large not to look at what came of them.
     """
     digest = digester(single)
 
     @kernel
     def pool_slices(
-        x, starts, targets, steps_of, state, between, out, wanted, states, gathered, layer
-    ):
+        x, starts, targets, steps_of, state, between, out, wanted, states, gathered, layer, first,
+        stop,
+    ):  # fmt: skip
         even, odd = between
         marks, partial, sums, positive = gathered
         packed, taps, mix_bias, left = layer
@@ -128,15 +150,18 @@ def _pool_slices(run_layer: Any, single: bool) -> Any:
         row = np.zeros(1, np.intp)
         target = np.zeros(1, np.intp)
         length = np.zeros(1, np.intp)
+        large = 0
         for b in range(steps_of.size):
             steps = steps_of[b]
-            even[0] = state[b]
-            for k in range((steps + block - 1) // block):
+            blocks = (steps + block - 1) // block
+            if first == 0:
+                even[0] = state[b]
+            for k in range(first, min(stop, blocks)):
                 t0 = k * block
                 row[0], length[0] = starts[b] + t0, min(block, steps - t0)
                 before, after = (even, odd) if k % 2 == 0 else (odd, even)
                 for s in range(packed.shape[0]):
-                    run_layer(
+                    large += run_layer(
                         x, row, 0, features, length, before, after, states, target, -s * width,
                         packed, taps, mix_bias, left, True, block, 0, 1, s, s + 1, 0, 1,
                     )  # fmt: skip
@@ -144,11 +169,14 @@ def _pool_slices(run_layer: Any, single: bool) -> Any:
                         states[: length[0]], steps, t0, wanted.kinds, marks[s], partial[s],
                         sums[s], positive[s],
                     )  # fmt: skip
+            if stop < blocks:
+                continue
             for s in range(packed.shape[0]):
                 finish(
                     marks[s], sums[s], positive[s], steps, wanted.order, out[targets[b]],
                     s * width, units,
                 )  # fmt: skip
+        return large
 
     return pool_slices
 
@@ -162,13 +190,13 @@ def _block_by_block(
     wanted: _Wanted,
     segments: int,
     portion: tuple[int, int, int],
-) -> Callable[[int], None]:
+) -> Callable[[int], bool]:
     """How to pool series from a given one on; `portion`: how many, steps of a block, threads."""
     size, block, inside = portion
     digest_all, finish_all = _of_several(program.dtype == np.float32)
     columns = out.shape[1] // (segments * wanted.order.size)
 
-    def work(first: int) -> None:
+    def work(first: int) -> bool:
         series = slice(first, first + size)
         part = batch.part(series)
         rows = np.arange(part.size) * block
@@ -186,9 +214,12 @@ def _block_by_block(
             block=block,
             overwrite=True,
         )
-        for k in deep.advance_blocks(program, job, inside):
+        large = False
+        for k, is_large in deep.advance_blocks(program, job, inside):
+            large = large or is_large
             digest_all(states, rows, part.steps, k * block, block, wanted.kinds, gathered)
         finish_all(gathered, part.steps, wanted.order, out, part.targets, columns)
+        return large
 
     return work
 

@@ -10,6 +10,7 @@ from paralesn.engines.cpu.delay_layer import pack_delays
 from paralesn.engines.cpu.diagonal_layer import pack_diagonal
 from paralesn.engines.cpu.layer_pass import PackedLayer, Pass
 from paralesn.engines.cpu.recurrent_layer import pack_recurrent
+from paralesn.engines.overflow import largest_input
 from paralesn.layers.delays import DelayLayer
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.runtime.buffers import empty
@@ -28,6 +29,7 @@ class Program(NamedTuple):
     dtype: np.dtype
     widest: int
     block: int  # steps whose states of the widest layer stay in the cache
+    largest: float  # input that makes no state too large, from states that are not large
     spare: deque[Any]  # prepared steps that nobody takes at the moment
 
 
@@ -41,14 +43,15 @@ def prepare(
         if isinstance(layer, DiagonalLayer):
             packed.append(pack_diagonal(layer, column, dtype))
         elif isinstance(layer, DelayLayer):
-            packed.append(pack_delays(layer, column))
+            packed.append(pack_delays(layer, column, dtype))
         else:
             packed.append(pack_recurrent(layer, column, dtype))
         column += layer.n_columns(mixing) if concat else 0
     widest = max(layer.units for layer in packed)
     block = min(max(_CACHED_BYTES // (widest * dtype.itemsize), 16), 4096)
     spare: deque[Any] = deque(maxlen=_SPARE)
-    return Program(tuple(packed), layers, concat, mixing, dtype, widest, block, spare)
+    largest = largest_input(layers, dtype)
+    return Program(tuple(packed), layers, concat, mixing, dtype, widest, block, largest, spare)
 
 
 class Buffer(NamedTuple):
@@ -120,15 +123,17 @@ def advance_layer(
     after: np.ndarray,
     buffer: Buffer,
     workers: int,
-) -> Block:
-    """Take a block through the layer at `depth`; return it as the next layer, if any, reads it."""
+) -> tuple[Block, bool]:
+    """Take a block through the layer at `depth`; return it as the next layer, if any, reads it.
+
+    Besides, whether states are so large that somebody has to look at what came of them.
+    """
     layer, is_top = program.layers[depth], depth == len(program.layers) - 1
     passes, above = layer_passes(program, depth, block, before, after, buffer)
-    for work in passes:
-        layer.run(work, program.block, workers)
+    large = max([layer.run(work, program.block, workers) for work in passes])
     if block.last_only and not is_top and program.concat and program.mixing:
         batch, alive = block.batch, block.batch.steps > 0
         ends = buffer.states[(buffer.rows + batch.steps - 1)[alive], : layer.units]
         columns = slice(layer.column, layer.column + layer.units)
         block.out[batch.targets[alive], columns] = ends
-    return above
+    return above, large

@@ -17,6 +17,7 @@ from paralesn.engines.cpu.kernels.recurrent import (
     together_kernel,
 )
 from paralesn.engines.cpu.layer_pass import Pass
+from paralesn.engines.overflow import LIMIT
 from paralesn.layers.operators import Cycle, Dense, Hadamard, Identity, Operator, Sparse
 from paralesn.layers.recurrent import RecurrentLayer
 from paralesn.runtime import threads
@@ -25,6 +26,7 @@ from paralesn.runtime.buffers import empty
 _DENSE_SERIES = 48  # for which a matrix is read once
 _OTHER_SERIES = 4
 _LEAST_WORK = 1 << 17  # multiplications worth a task of their own: some ten microseconds
+_MOST_WORK = 1 << 29  # multiplications in one call of a kernel: some tenths of a second
 _LEAST_STEP = 1 << 15  # multiplications worth sharing out a single step among threads
 _FIRST_SERIES = np.zeros(1, np.int64)
 
@@ -40,8 +42,16 @@ class PackedRecurrent(NamedTuple):
     together: int  # series run side by side
     work: int  # multiplications in a step of a series
 
-    def run(self, work: Pass, block: int, workers: int) -> None:
+    def run(self, work: Pass, block: int, workers: int) -> bool:
         """Advance all series of `work` and write their states, which are the same mixed or raw."""
+        of_step, longest = self.work * min(self.together, work.batch.steps.size), work.batch.longest
+        if longest * of_step <= _MOST_WORK:
+            return self._run(work, workers)
+        most = max(1, _MOST_WORK // of_step)
+        return max([self._run(part, workers) for part in work.stretches(most)])
+
+    def _run(self, work: Pass, workers: int) -> bool:
+        """The same in one call of a kernel for each portion of the series."""
         starts, targets, steps = work.batch
         count = steps.size
         shareable = workers > 1 and int(steps.sum()) * self.work >= 2 * _LEAST_WORK
@@ -49,20 +59,24 @@ class PackedRecurrent(NamedTuple):
             workers = 1
         elif count < workers and self.work * count >= _LEAST_STEP and self._can_be_cut():
             self._run_cut(work, workers)
-            return
+            return not all((np.abs(h) < LIMIT).all() for h in (work.before, work.after))
         order = _FIRST_SERIES if count == 1 else np.argsort(-steps, kind="stable")
         size = min(self.together, -(-count // workers))
 
+        large: list[int] = []
+
         def run_portion(first: int) -> None:
-            self.kernel(
+            beyond = self.kernel(
                 *self.parameters, work.source, starts, work.column, work.features, steps,
                 order[first : first + size], work.before, work.after, work.target, targets,
                 work.target_column, work.every_step,
             )  # fmt: skip
+            large.append(beyond)
 
         threads.for_each(run_portion, range(0, count, size), workers)
+        return any(large)
 
-    def prepared(self, work: Pass) -> Callable[[], None]:
+    def prepared(self, work: Pass) -> Callable[[], int]:
         """The same for a pass that is made again and again, on the calling thread."""
         starts, targets, steps = work.batch
         count = steps.size
@@ -114,9 +128,8 @@ class PackedRecurrent(NamedTuple):
             work.after[b] = shared.both[steps % 2, 0, :units]
 
 
-def _call_each(calls: Sequence[Callable[[], None]]) -> None:
-    for call in calls:
-        call()
+def _call_each(calls: Sequence[Callable[[], int]]) -> int:
+    return sum([call() for call in calls])
 
 
 def pack_recurrent(layer: RecurrentLayer, column: int, dtype: np.dtype) -> PackedRecurrent:

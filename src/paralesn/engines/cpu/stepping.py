@@ -11,6 +11,7 @@ import numpy as np
 
 from paralesn.engines.base import Batch, States
 from paralesn.engines.cpu.program import Block, Buffer, Program, layer_passes
+from paralesn.engines.overflow import refuse_not_finite
 from paralesn.runtime.buffers import empty
 
 
@@ -33,7 +34,7 @@ class Steps:
 
     def _bound(
         self, program: Program, spare: list[Buffer], before: States, after: States
-    ) -> list[Callable[[], None]]:
+    ) -> list[Callable[[], int]]:
         """Calls that take all series through all layers."""
         calls = []
         block = Block(single_steps(len(self.x)), self.x, 0, self.out, False)
@@ -48,10 +49,14 @@ class Steps:
         """Where the series stand: arrays that the step after the next overwrites."""
         return self._states[self._turn]
 
-    def advance(self) -> None:
-        """Take the step whose inputs are in `x`."""
+    def advance(self, check: bool = True) -> None:
+        """Take the step whose inputs are in `x`; where it is refused, states are as before."""
+        large = 0
         for call in self._turns[self._turn]:
-            call()
+            large += call()
+        if large and check:
+            batch, turn = single_steps(len(self.x)), self._turn
+            refuse_not_finite(self.x, batch, self._states[turn], self._states[1 - turn], self.out)
         self._turn = 1 - self._turn
 
     def start_from(self, state: States) -> None:
@@ -59,10 +64,10 @@ class Steps:
         for own, given in zip(self.state, state, strict=True):
             own[...] = given
 
-    def taken(self, x: np.ndarray, out: np.ndarray) -> States:
+    def taken(self, x: np.ndarray, out: np.ndarray, check: bool) -> States:
         """Take a step from `x` to `out`; return a copy of the states."""
         self.x[...] = x
-        self.advance()
+        self.advance(check)
         out[...] = self.out
         return tuple([h.copy() for h in self.state])
 

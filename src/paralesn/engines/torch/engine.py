@@ -13,6 +13,12 @@ import numpy as np
 from paralesn.engines import base
 from paralesn.engines.base import Batch
 from paralesn.engines.feed_back import feed_back
+from paralesn.engines.overflow import (
+    is_large,
+    largest_input,
+    look_at_states,
+    refuse_not_finite,
+)
 from paralesn.engines.torch import advance
 from paralesn.engines.torch import pool as torch_pool
 from paralesn.engines.torch.advance import Group, State
@@ -35,6 +41,7 @@ class Program(NamedTuple):
     dtype: np.dtype
     device: torch.device  # of arrays
     packed: dict[torch.device, tuple[Layer, ...]]
+    largest: float  # input that makes no state too large, from states that are not large
 
     def layers(self, device: torch.device) -> tuple[Layer, ...]:
         """The layers on a device."""
@@ -51,7 +58,8 @@ def prepare(
     layers: tuple[base.Layer, ...], concat: bool, mixing: bool, dtype: np.dtype, device: Any = None
 ) -> Program:
     """Make a program whose arrays are run on `device`."""
-    return Program(layers, concat, mixing, dtype, find_device(device), {})
+    largest = largest_input(layers, dtype)
+    return Program(layers, concat, mixing, dtype, find_device(device), {}, largest)
 
 
 # -- tensors ---------------------------------------------------------------------------------------
@@ -167,6 +175,17 @@ def run(
     n_jobs: int | None = None,
 ) -> base.States:
     """Run every series, write its states to `out`, return the states to continue from."""
+    after = _run(program, x, batch, state, out, last_only)
+    look = is_large(program.largest, x, state)
+    refuse_not_finite(x, batch, state, after, out if look else None, last_only)
+    return after
+
+
+def _run(
+    program: Program, x: np.ndarray, batch: Batch, state: base.States, out: np.ndarray,
+    last_only: bool,
+) -> base.States:  # fmt: skip
+    """The same, whatever comes of it."""
     with torch.no_grad():
         (rows,), before = _tensors(program, x), tuple(_tensors(program, *state))
         if last_only:
@@ -213,9 +232,15 @@ def last(
     run(program, x, batch, state, out, last_only=True)
 
 
-def step(program: Program, x: np.ndarray, state: base.States, out: np.ndarray) -> base.States:
+def step(
+    program: Program, x: np.ndarray, state: base.States, out: np.ndarray, check: bool = True
+) -> base.States:
     """Advance every series, a row of `x` and of `out`, by one step."""
-    return run(program, x, Batch.single_steps(x.shape[0]), state, out)
+    batch = Batch.single_steps(x.shape[0])
+    after = _run(program, x, batch, state, out, False)
+    if check:
+        refuse_not_finite(x, batch, state, after, out)
+    return after
 
 
 def pool(
@@ -233,6 +258,9 @@ def pool(
         (rows,), before = _tensors(program, x), tuple(_tensors(program, *state))
         pooled = pool_tensors(program, rows, batch, before, pools, segments)
         out[batch.targets] = pooled.cpu().numpy()
+    if is_large(program.largest, x, state) or not np.isfinite(out).all():
+        columns = out.shape[1] // (segments * len(pools))
+        look_at_states(run, program, x, batch, state, columns)
 
 
 def loop(

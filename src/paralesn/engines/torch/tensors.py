@@ -13,6 +13,7 @@ import numpy as np
 
 from paralesn import series
 from paralesn.engines.base import Batch
+from paralesn.engines.overflow import is_large, refuse_not_finite
 from paralesn.layers.state import State
 from paralesn.series import BATCH, RAGGED, SINGLE, Series
 
@@ -126,7 +127,26 @@ def _starts(program: Any, data: Series, state: Any, origin: str) -> tuple[Any, .
 
 
 def _state(after: tuple[Any, ...], kind: str, origin: str) -> State:
-    return State(tuple(h[0] for h in after) if kind == SINGLE else tuple(after), origin)
+    return State.checked(tuple(h[0] for h in after) if kind == SINGLE else tuple(after), origin)
+
+
+def _refuse_not_finite(
+    program: Any, x: Any, before: Any, after: Any, batch: Batch, states: Sequence[Any],
+    last_only: bool = False,
+) -> None:  # fmt: skip
+    """Raise where states to continue from, or those that were asked for, are not finite."""
+    torch: Any = sys.modules["torch"]
+    large = is_large(program.largest, x.detach(), [h.detach() for h in before])
+    if not large and all(bool(torch.isfinite(h.detach()).all()) for h in after):
+        return
+    out = np.concatenate([z.reshape(-1, z.shape[-1]) for z in _arrays(states)])
+    rows = _arrays([x])[0]
+    rows = np.asarray(x.detach().cpu())
+    refuse_not_finite(rows, batch, _arrays(before), _arrays(after), out, last_only)
+
+
+def _arrays(tensors: Any) -> tuple[np.ndarray, ...]:
+    return tuple(tensor.detach().cpu().numpy() for tensor in tensors)
 
 
 def _engine() -> Any:
@@ -138,6 +158,7 @@ def run(program: Any, data: Series, state: Any, origin: str) -> tuple[Any, State
     """States of every time step, and the state to continue from."""
     before, batch = _starts(program, data, state, origin), Batch.end_to_end(data.lengths)
     tensors, after = _engine().run_tensors(program, data.rows, batch, before)
+    _refuse_not_finite(program, data.rows, before, after, batch, tensors)
     states: Any = tensors
     if data.kind != RAGGED:
         states = tensors[0][0] if data.kind == SINGLE else tensors[0]
@@ -150,6 +171,8 @@ def last(program: Any, data: Series, state: Any, origin: str) -> tuple[Any, Stat
     """States of the last time step only, and the state to continue from."""
     before, batch = _starts(program, data, state, origin), Batch.end_to_end(data.lengths)
     rows, after = _engine().last_of_tensors(program, data.rows, batch, before)
+    each = Batch.one_row_each(data.lengths)
+    _refuse_not_finite(program, data.rows, before, after, each, [rows], last_only=True)
     return rows[0] if data.kind == SINGLE else rows, _state(after, data.kind, origin)
 
 
@@ -159,6 +182,10 @@ def pool(
     """States pooled over time."""
     before, batch = _starts(program, data, state, origin), Batch.end_to_end(data.lengths)
     rows = _engine().pool_tensors(program, data.rows, batch, before, pools, segments)
+    x: Any = data.rows
+    finite = sys.modules["torch"].isfinite(rows.detach()).all()
+    if not finite or is_large(program.largest, x.detach(), [h.detach() for h in before]):
+        run(program, data, state, origin)  # refuses states that not every pool shows
     return rows[0] if data.kind == SINGLE else rows
 
 

@@ -119,6 +119,8 @@ class LiveMembers:
         else:
             made, ensemble = ensemble.follow(histories, new, [others] * count, [origin] * count)
             ahead = [f[0] for f in made]
+        if not np.isfinite(ensemble.banks.state).all():
+            raise ValueError(f"row must be small enough for states in float64, got {row}")
         values = np.stack([f + e[1:] for f, e in zip(ahead, explained, strict=True)], axis=1)
         grown = [np.concatenate(pair) for pair in zip(histories, new, strict=True)]
         return (

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from paralesn.engines.cpu.kernels.magnitude import beyond
 from paralesn.engines.cpu.kernels.output_memory import fetch_ahead, share_pages
 from paralesn.engines.cpu.kernels.projection import AHEAD, pack_weights, project
 from paralesn.engines.cpu.kernels.room import clear, empty_rows
@@ -225,6 +226,9 @@ def layer_kernel(is_complex: bool, reads: int, width: int) -> Any:
         block                    steps after which the next slice has its turn
         first .. stop, first_slice .. stop_slice    the series and slices to run
         part, parts              which of the ranges of slices this is, and how many there are
+
+    It returns how many numbers of the states, first or last ones, are too large not to look at what
+    came of them.
     """
 
     length = width + HALO
@@ -248,13 +252,14 @@ def layer_kernel(is_complex: bool, reads: int, width: int) -> Any:
         # Two rows for each slice: real and imaginary parts.
         states = empty_rows(packed, 2 * (stop_slice - first_slice), length)
         clear(states)
-        loaded = -1
+        loaded, large = -1, 0
         data, pitch = out.ctypes.data, out.shape[1] * out.itemsize
         for b in range(first, stop):
             start, to, steps = starts[b], targets[b], steps_of[b]
             for s in range(first_slice, stop_slice):
                 here = 2 * (s - first_slice)
                 _load(states[here : here + 2], state[b], s * width - left, reach)
+                large += beyond(states[here, :reach]) + beyond(states[here + 1, :reach])
             for t0 in range(0, steps, block):
                 if every_step and parts > 1:
                     stop_at = min(t0 + block, steps) * pitch
@@ -317,6 +322,7 @@ def layer_kernel(is_complex: bool, reads: int, width: int) -> Any:
             for s in range(first_slice, stop_slice):
                 here = 2 * (s - first_slice)
                 own_states = states[here : here + 2]
+                large += beyond(own_states[0, :reach]) + beyond(own_states[1, :reach])
                 for i in range(min(width, units - s * width)):
                     if is_complex:
                         state_after[b, s * width + i] = complex(
@@ -324,5 +330,6 @@ def layer_kernel(is_complex: bool, reads: int, width: int) -> Any:
                         )
                     else:
                         state_after[b, s * width + i] = own_states[0, left + i]
+        return large
 
     return run_layer

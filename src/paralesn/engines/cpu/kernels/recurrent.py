@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paralesn.engines.cpu.kernels.barrier import meet
+from paralesn.engines.cpu.kernels.magnitude import beyond
 from paralesn.engines.cpu.kernels.operators import ADD, IDENTITY, RING, Operator, add_ring
 from paralesn.engines.cpu.kernels.product import add_products
 from paralesn.engines.cpu.kernels.room import clear, empty_rows
@@ -199,6 +200,9 @@ def together_kernel(recurrent_kind: int, inputs_kind: int, branch_kind: int) -> 
         state, state_after (B, N)
         out (rows, columns)      states from out_column on
         every_step               write every step; else only the last one, to the first row
+
+        It returns how many numbers of the states, first or last ones, are too large not to look at
+        what came of them.
         """
         layer = Parameters(
             kinds, numbers, recurrent, recurrent_columns, signs, inputs, single, branch,
@@ -213,7 +217,9 @@ def together_kernel(recurrent_kind: int, inputs_kind: int, branch_kind: int) -> 
         clear(carried)
         x = empty_rows(bias, count, features)
         scratch = empty_rows(bias, 1, max(signs.shape[1], branch_signs.shape[1]))[0]
+        large = 0
         for r in range(count):
+            large += beyond(state[order[r]])
             _copy(state[order[r]], h[r])
             if steps_of[order[r]] == 0:
                 _copy(state[order[r]], state_after[order[r]])
@@ -236,5 +242,7 @@ def together_kernel(recurrent_kind: int, inputs_kind: int, branch_kind: int) -> 
                     _copy(h[r, :units], out[to, out_column:])
                 if ends:
                     _copy(h[r, :units], state_after[b])
+                    large += beyond(state_after[b])
+        return large
 
     return run_together
