@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,6 +38,19 @@ def say(console: Console, text: str) -> None:
 def print_json(value: Any) -> None:
     """Print a result for scripts."""
     typer.echo(json.dumps(value, allow_nan=False, ensure_ascii=False))
+
+
+def flushed(code: Any) -> Any:
+    """The exit code of a command once all that it printed is out: 1 where that cannot be."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):
+            say(stderr(), f"Error: standard output cannot be written: {error}")
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())  # Python would try it again, and complain
+        return code or 1
+    return code
 
 
 def picture(console: Console, path: Path, draw: Callable[[Path], object]) -> bool:

@@ -1,0 +1,101 @@
+"""Files that one process at a time may go on writing, until it ends, however it ends."""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # nobody can plant a link for us to follow
+
+
+class InUseError(OSError):
+    """A file that another process goes on writing."""
+
+
+@contextmanager
+def only_writer(path: Path) -> Iterator[None]:
+    """Be the only process that writes a file in the block.
+
+    The lock is on a file beside it, ``.NAME.lock``, as `path` itself may be replaced meanwhile. The
+    system releases it when the process ends; what a killed process left is taken over.
+
+    Parameters
+    ----------
+    path : Path
+        It need not exist; its folder must.
+
+    Raises
+    ------
+    InUseError
+        If another process is in such a block; it names that process.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "state")
+    ...     with only_writer(path):
+    ...         try:
+    ...             only_writer(path).__enter__()
+    ...         except InUseError as error:
+    ...             str(error).endswith(f"is in use by process {os.getpid()}")
+    True
+    """
+    lock = path.with_name(f".{path.name[:200]}.lock")
+    handle = _locked(lock, path)
+    try:
+        yield
+    finally:
+        if os.name == "nt":  # files in use cannot be removed there
+            os.close(handle)
+            with suppress(OSError):
+                lock.unlink()
+        else:
+            lock.unlink(missing_ok=True)
+            os.close(handle)
+
+
+def _locked(lock: Path, path: Path) -> int:
+    """A handle of the lock, which is held."""
+    while True:
+        handle = os.open(lock, os.O_CREAT | os.O_RDWR | _NO_LINK, 0o666)
+        try:
+            _take(handle, lock, path)
+            if _is_at(handle, lock):
+                if os.name != "nt":  # where nobody else could read it
+                    os.ftruncate(handle, 0)
+                    os.write(handle, str(os.getpid()).encode())
+                return handle
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)  # whoever held it has removed it since
+
+
+def _is_at(handle: int, lock: Path) -> bool:
+    """Whether the file that was opened is still the one with that name."""
+    try:
+        return os.path.samestat(os.fstat(handle), lock.lstat())
+    except FileNotFoundError:
+        return False
+
+
+def _take(handle: int, lock: Path, path: Path) -> None:
+    """Lock the file, or say who has."""
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        raise OSError(f"{lock} is no lock of this program: remove it")
+    try:
+        if os.name == "nt":
+            import msvcrt
+
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        holder = os.read(handle, 20).decode("ascii", "replace") if os.name != "nt" else ""
+        by = f"process {holder}" if holder.isdigit() else "another process"
+        raise InUseError(f"{path} is in use by {by}") from None
