@@ -75,14 +75,14 @@ def stream(
     come twice, the same to the last bit, but none is missing; --json numbers them. No other stream
     may use the file meanwhile.
     """
-    from paralesn.file_lock import only_writer
+    from paralesn.runtime.sole_writer import sole_writer
     from paralesn.persistence import save as save_model
     from paralesn.workflows.stream import LineReader, StateSaver
 
     file_in_folder(resume, "--resume")
     file_in_folder(save, "--save")
     _check_learning(learn, forget, save)
-    alone = nullcontext() if resume is None else only_writer(resume)
+    alone = nullcontext() if resume is None else sole_writer(resume)
     with exit_on_error(), alone:
         live = _start(model, resume, fresh, learn, forget)
         saver = StateSaver(live, resume, save_every, _report_unsaved, _output_to_disk)

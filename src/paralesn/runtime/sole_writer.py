@@ -14,7 +14,7 @@ class InUseError(OSError):
 
 
 @contextmanager
-def only_writer(path: Path) -> Iterator[None]:
+def sole_writer(path: Path) -> Iterator[None]:
     """Be the only process that writes a file in the block.
 
     The lock is on a file beside it, ``.NAME.lock``, as `path` itself may be replaced meanwhile. The
@@ -35,9 +35,9 @@ def only_writer(path: Path) -> Iterator[None]:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "state")
-    ...     with only_writer(path):
+    ...     with sole_writer(path):
     ...         try:
-    ...             only_writer(path).__enter__()
+    ...             sole_writer(path).__enter__()
     ...         except InUseError as error:
     ...             str(error).endswith(f"is in use by process {os.getpid()}")
     True
