@@ -1,9 +1,12 @@
 """Files are written completely or not at all; a missing package is named with its extra."""
 
+import errno
 import os
 import stat
 import subprocess
 import sys
+import time
+from contextlib import nullcontext
 
 import pytest
 
@@ -53,7 +56,29 @@ def test_the_content_is_on_the_disk_before_the_name_is(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda fd: (calls.append("fsync"), real_fsync(fd)))
     monkeypatch.setattr(os, "replace", lambda *a: (calls.append("replace"), real_replace(*a)))
     files.save_text("text", tmp_path / "notes.txt")
-    assert calls == ["fsync", "replace"]
+    assert calls == ["fsync", "replace", "fsync"]  # the second one of the folder
+    calls.clear()
+    with files.replacing(tmp_path / "notes.txt", durable=False) as unfinished:
+        unfinished.write_text("made again in no time")
+    assert calls == ["replace"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders are opened on POSIX only")
+@pytest.mark.parametrize(("error", "fails"), [(errno.EINVAL, False), (errno.EIO, True)])
+def test_a_folder_that_cannot_be_flushed_is_told_from_a_broken_disk(
+    error, fails, tmp_path, monkeypatch
+):
+    real = os.fsync
+
+    def flush(fd):
+        if stat.S_ISDIR(os.fstat(fd).st_mode):
+            raise OSError(error, "the folder")
+        real(fd)
+
+    monkeypatch.setattr(os, "fsync", flush)
+    with pytest.raises(OSError, match="the folder") if fails else nullcontext():
+        files.save_text("text", tmp_path / "notes.txt")
+    assert (tmp_path / "notes.txt").read_text() == "text"
 
 
 def test_temporary_names_differ_and_existing_files_are_never_opened(tmp_path, monkeypatch):
@@ -102,6 +127,121 @@ def test_long_names_can_be_written(tmp_path):
     path = tmp_path / ("ü" * 100 + ".txt")
     files.save_text("x", path)
     assert path.read_text() == "x"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names have 255 bytes there")
+@pytest.mark.parametrize("letter", ["a", "ü", "漢", "🌍", "\udcff"])
+def test_names_of_255_bytes_can_be_written(letter, tmp_path):
+    name = letter * (255 // len(os.fsencode(letter)))
+    files.save_text("x", tmp_path / name)
+    assert os.listdir(tmp_path) == [name]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from paralesn import files
+with files.{making} as unfinished:
+    print(unfinished, flush=True)
+    target = unfinished / "part" if unfinished.is_dir() else unfinished
+    target.write_text("half of")
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def writer(tmp_path):
+    """Starts a process that waits in the midst of writing; the process and its file."""
+    started = []
+
+    def start(making):
+        process = subprocess.Popen(
+            [sys.executable, "-c", KILLED.format(making=making)],
+            cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )  # fmt: skip
+        started.append(process)
+        unfinished = tmp_path / process.stdout.readline().strip()
+        while not unfinished.stat().st_size:
+            time.sleep(0.01)
+        return process, unfinished
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="without locks leftovers stay for a day")
+def test_what_a_killed_process_left_is_removed_by_the_next_one(writer, tmp_path):
+    path = tmp_path / "notes.txt"
+    alive, in_use = writer("replacing(Path('notes.txt'))")
+    killed, leftover = writer("replacing(Path('notes.txt'))")
+    killed.kill()
+    killed.wait()
+    others = [".notes.txt.part", ".notes.txt.0123.part", ".other.0123456789abcdef.part"]
+    for name in others:
+        (tmp_path / name).write_text("not ours")
+    (tmp_path / ".notes.txt.0123456789abcdef.part").symlink_to(path)
+    files.save_text("whole", path)
+    assert not leftover.exists()
+    assert in_use.read_text() == "half of"
+    alive.communicate()  # it ends
+    assert alive.returncode == 0
+    assert path.read_text() == "half of"
+    left = sorted(os.listdir(tmp_path))
+    assert left == sorted([*others, ".notes.txt.0123456789abcdef.part", "notes.txt"])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="without locks leftovers stay for a day")
+def test_folders_of_killed_processes_are_removed(writer, tmp_path):
+    alive, in_use = writer("folder_aside(Path('.'))")
+    killed, leftover = writer("folder_aside(Path('.'))")
+    killed.kill()
+    killed.wait()
+    with files.folder_aside(tmp_path) as aside:
+        assert not leftover.exists()
+        assert (in_use / "part").exists()
+        assert list(aside.iterdir()) == []
+    alive.communicate()
+    assert os.listdir(tmp_path) == []
+
+
+def test_without_locks_leftovers_stay_for_a_day(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "fcntl", None)
+    old, young = (tmp_path / f".notes.txt.{digit * 16}.part" for digit in "01")
+    for leftover in (old, young):
+        leftover.touch()
+    os.utime(old, (1, 1))
+    files.save_text("text", tmp_path / "notes.txt")
+    assert sorted(os.listdir(tmp_path)) == [young.name, "notes.txt"]
+    with files.folder_aside(tmp_path) as aside:
+        assert aside.is_dir()
+    assert not aside.exists()
+
+
+@pytest.mark.skipif(files.fcntl is None, reason="locks of POSIX")
+def test_a_file_that_is_being_removed_is_left_for_a_new_one(tmp_path, monkeypatch):
+    """Between its creation and its lock, another process may take a new file for a leftover."""
+    real, made = files.fcntl.flock, []
+
+    def removed_meanwhile(handle, operation):
+        (found,) = tmp_path.glob(".*.part")
+        made.append(found.name)
+        if len(made) == 1:
+            found.unlink()
+        elif len(made) == 2:
+            found.unlink()
+            raise BlockingIOError
+        return real(handle, operation)
+
+    monkeypatch.setattr(files.fcntl, "flock", removed_meanwhile)
+    with files.replacing(tmp_path / "notes.txt") as unfinished:
+        unfinished.write_text("text")
+    assert len(set(made)) == 3
+    assert os.listdir(tmp_path) == ["notes.txt"]
 
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch):

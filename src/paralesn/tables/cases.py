@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn.files import DamagedFileError, opened, plain_name
+from paralesn.compressed import opened
+from paralesn.files import DamagedFileError, plain_name
 from paralesn.tables.cleaning import check_choice
 from paralesn.tables.errors import TableError
 from paralesn.tables.formats import Cases, SeriesArrays, parse_ts, parse_tsv, stacked
@@ -90,9 +91,9 @@ def read_cases(
 
 def _read_archive(path: Path, parse: Callable[[bytes, str], Cases]) -> LabelledCases:
     """Cases of a file in a format of the archives."""
-    with opened(path) as file:
-        content = file.read()
     try:
+        with opened(path) as file:
+            content = file.read()
         series, labels, is_target = parse(content, path.name)
     except (DamagedFileError, ValueError) as error:
         raise TableError(str(error)) from error

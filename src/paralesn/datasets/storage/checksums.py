@@ -8,7 +8,8 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from paralesn.files import DamagedFileError, opened, plain_name
+from paralesn.compressed import opened
+from paralesn.files import DamagedFileError, plain_name
 
 SUMS = "SHA256SUMS"  # in a folder of the cache: checksums of what was downloaded into it
 
