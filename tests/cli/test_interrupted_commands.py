@@ -171,7 +171,7 @@ def test_a_state_is_saved_when_its_answers_are_out(
     arguments = ["stream", forecaster, *options, "--resume", tmp_path / "s", "--save-every", every]
     done = CliRunner().invoke(app, list(map(str, arguments)), input="".join(values))
     assert done.exit_code == 4
-    assert len(states) > 10
+    assert len(states) > 3
     assert all(lines <= answers for lines, answers in states)
     assert states[-1] == (60, 60)
 
@@ -229,7 +229,7 @@ import os, signal, sys, time
 from paralesn import files
 number, replace = int(sys.argv.pop()), os.replace
 def interrupted(*names):
-    print("about to be there", flush=True)
+    print("about to be there", file=sys.stderr, flush=True)
     time.sleep(60)
 os.replace = interrupted
 unlink = files.Path.unlink
@@ -249,7 +249,7 @@ def test_a_second_signal_while_it_cleans_up_changes_nothing(data, tmp_path, name
     number = getattr(signal, name)
     arguments = ("forecast", data, "--target", "load", "--out", tmp_path / "out", number.value)
     process = start("-c", TWICE, *arguments)
-    assert process.stdout.readline() == "about to be there\n"
+    assert any(line == "about to be there\n" for line in process.stderr)
     process.send_signal(number)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 128 + number

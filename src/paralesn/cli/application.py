@@ -14,6 +14,7 @@ import typer
 
 from paralesn.cli.console import say, stderr
 from paralesn.cli.options import as_options
+from paralesn.files import DISK_ERRORS
 
 FAILED, UNUSABLE, SKIPPED, INTERRUPTED = 1, 3, 4, 130
 
@@ -61,8 +62,15 @@ def exit_on_error() -> Iterator[None]:
         say(stderr(), f"Error: {as_options(str(error))}")
         raise typer.Exit(UNUSABLE) from None
     except (ModuleNotFoundError, OSError, MemoryError) as error:
-        say(stderr(), f"Error: {error or 'out of memory'}")
+        say(stderr(), f"Error: {failure(error)}")
         raise typer.Exit(FAILED) from None
+
+
+def failure(error: Exception) -> str:
+    """What went wrong; a disk error without the name of a file is one of what is printed."""
+    if isinstance(error, OSError) and error.errno in DISK_ERRORS and error.filename is None:
+        return f"standard output cannot be written: {error}"
+    return str(error) or "out of memory"
 
 
 def load_model(path: Path, *kinds: str) -> Any:

@@ -75,8 +75,8 @@ def stream(
     come twice, the same to the last bit, but none is missing; --json numbers them. No other stream
     may use the file meanwhile.
     """
-    from paralesn.runtime.sole_writer import sole_writer
     from paralesn.persistence import save as save_model
+    from paralesn.runtime.sole_writer import sole_writer
     from paralesn.workflows.stream import LineReader, StateSaver
 
     file_in_folder(resume, "--resume")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from paralesn.files import machine, versions
+from paralesn.files import machine, naming, versions
 
 Record = dict[str, Any]
 _FAR = 1 << 30  # where no record lies
@@ -20,7 +20,7 @@ def append(path: Path, record: Record) -> None:
     A line that a killed writer left unfinished is closed first, so that it spoils no other.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab+") as file, _only_writer(file):
+    with naming(path), path.open("ab+") as file, _only_writer(file):
         _write(file, record)
 
 
@@ -77,7 +77,7 @@ class Ledger:
         key = self.key(record)
         assert key is not None
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("ab+") as file, _only_writer(file):
+        with naming(self.path), self.path.open("ab+") as file, _only_writer(file):
             self._look(file)
             if key not in self.records:
                 _write(file, record)
