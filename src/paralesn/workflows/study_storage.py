@@ -57,7 +57,9 @@ def hidden(storage: str) -> str:
 
 
 def checked(storage: str) -> str:
-    """The storage; a URL of a kind that is not known is an error."""
+    """The storage; no name at all and a URL of a kind that is not known are errors."""
+    if not storage.strip():
+        raise checks.fail("storage", storage, FORMS)
     if not is_url(storage):
         return storage
     scheme = storage.partition("://")[0]

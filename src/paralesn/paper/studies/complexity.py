@@ -220,14 +220,14 @@ def collect(
 
 def read(path: Path) -> dict[str, Any]:
     """The record in a file, checked to be one; damaged measurements are passed over."""
-    intact, reasons = None, []
+    intact: dict[str, Any] | None = None
+    reasons: list[str] = []
     with suppress(ValueError, KeyError, TypeError):
         record = strict_json.parse(path.read_bytes())
         if record["experiment"] == "complexity":
             intact, reasons = record_checks.experiment(record)
     if intact is None:
-        why = f": {reasons[0]}" if reasons else ""
-        raise ValueError(f"{path} does not hold measurements of complexity{why}")
+        raise ValueError(": ".join([f"{path} does not hold measurements of complexity", *reasons]))
     if reasons:
         records.warn_of(path, reasons)
     return intact
