@@ -248,6 +248,7 @@ def _search(
     records: Path,
 ) -> None:
     """Carry out studies, showing how far all workers got."""
+    from paralesn.files import DamagedFileError
     from paralesn.paper.search import NoTrialError
     from paralesn.paper.search import search as carry_out
     from paralesn.workflows.study_storage import hidden
@@ -262,7 +263,7 @@ def _search(
 
         try:
             carry_out(studies, storage, budget, jobs, count, records, watch=count)
-        except (ModuleNotFoundError, ConnectionError, NoTrialError) as error:
+        except (ModuleNotFoundError, ConnectionError, NoTrialError, DamagedFileError) as error:
             say(console, str(error))
             raise typer.Exit(FAILED) from None
     say(console, f"Studies: {hidden(storage)}")
@@ -317,6 +318,7 @@ def _cluster(console: Console, address: str | None, jobs: int) -> Iterator["Clus
 def _saying_what_stays(console: Console, records: Path) -> Iterator[None]:
     """Say where runs are that were done before an interruption or a failure of workers."""
     from paralesn.datasets import MissingFileError
+    from paralesn.files import DamagedFileError
     from paralesn.paper.dask_worker import ClusterError
     from paralesn.paper.process_pool import KilledError
 
@@ -326,7 +328,9 @@ def _saying_what_stays(console: Console, records: Path) -> Iterator[None]:
     except KeyboardInterrupt:
         say(console, f"Interrupted. {stays}")
         raise typer.Exit(INTERRUPTED) from None
-    except (ClusterError, KilledError, MissingFileError, ModuleNotFoundError) as error:
+    except (
+        ClusterError, DamagedFileError, KilledError, MissingFileError, ModuleNotFoundError
+    ) as error:  # fmt: skip
         say(console, f"Error: {error}. {stays}")
         raise typer.Exit(FAILED) from None
 
