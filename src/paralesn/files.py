@@ -32,6 +32,10 @@ class DamagedFileError(ValueError):
     """A data file whose content is not what it should be."""
 
 
+class DamagedFileWarning(UserWarning):
+    """A part of a file was passed over because it is not what it should be; the rest counts."""
+
+
 # -- written completely or not at all --------------------------------------------------------------
 
 

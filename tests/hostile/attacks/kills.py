@@ -65,12 +65,9 @@ def check_end(ended, fault, done=(0,)):
     return True
 
 
-def check_nothing_left(folder):
-    """Check that no temporary file and no lock is there."""
-    left = [
-        p for p in folder.rglob("*") if p.name.startswith(".") or p.suffix in (".part", ".lock")
-    ]
-    assert not left, left
+def leftovers(folder):
+    """Temporary files and locks."""
+    return {p for p in folder.rglob("*") if p.name[0] == "." or p.suffix in (".part", ".lock")}
 
 
 def stopped(folder, outputs, fault, job, *arguments, done=(0,), **more):
