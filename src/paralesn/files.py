@@ -158,8 +158,13 @@ def _new_file_beside(path: Path) -> tuple[Path, int | None]:
         if fcntl is None:  # an open file cannot be renamed there
             os.close(handle)
             return new, None
-        if _claim(handle, new):
-            return new, handle
+        try:
+            if _claim(handle, new):
+                return new, handle
+        except BaseException:  # such as an interruption
+            new.unlink(missing_ok=True)
+            os.close(handle)
+            raise
         os.close(handle)
 
 

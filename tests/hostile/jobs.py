@@ -81,12 +81,14 @@ def search(folder, trials):
     """Trials of a study whose losses cost nothing."""
     from paralesn.paper import bayesian
     from paralesn.paper.search import Budget
+    from paralesn.workflows.worker_signs import Signs
 
     def losses(task, model, configuration, penalties, seed):
         return abs(configuration["rho"] - 0.5) + 0.01 * configuration["tau"] + np.array(penalties)
 
     bayesian.losses = losses
-    bayesian.work(*STUDY, folder, Budget(int(trials)))
+    signs = Signs(interval=1.0, grace=2.0, poll=0.05)  # a killed worker is soon taken for lost
+    bayesian.work(*STUDY, folder, Budget(int(trials)), signs)
 
 
 @cache

@@ -1,8 +1,8 @@
 """The application: its version, its exit codes, and how errors become them.
 
 Exit codes: 0 done; 1 failed for another reason, such as a missing package or a full disk; 2 a wrong
-call; 3 data or a model that cannot be used; 4 done, but lines of a stream were skipped; 130 interrupted by
-Ctrl-C, 143 by SIGTERM, 129 by the end of the terminal.
+call; 3 data or a model that cannot be used; 4 done, but lines of a stream were skipped; 130
+interrupted by Ctrl-C, 143 by SIGTERM, 129 by the end of the terminal.
 """
 
 import warnings
