@@ -295,3 +295,29 @@ def test_output_that_cannot_be_written_is_an_error(forecaster, command):
     assert "Error: standard output cannot be written: [Errno 28]" in done.stderr
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="limits of files")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_an_answer_that_is_cut_off_by_a_full_disk_is_not_in_the_state(
+    forecaster, tmp_path, unbuffered
+):
+    lines = [f"{10 + np.sin(k / 4)}\n" for k in range(400)]
+    arguments = ["stream", forecaster, "--resume", tmp_path / "state", "--save-every", 0.01]
+    limited = (
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (6001, 6001));"
+        "from paralesn.cli import main; main()"
+    )
+    with (tmp_path / "answers").open("w") as out:
+        done = subprocess.run(
+            [sys.executable, "-c", limited, *map(str, arguments)], input="".join(lines),
+            stdout=out, stderr=subprocess.PIPE, text=True, timeout=60,
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert "Error: standard output cannot be written: [Errno 27]" in done.stderr
+    answers = (tmp_path / "answers").read_text()
+    assert len(answers) == 6001
+    assert not answers.endswith("\n")
+    assert pe.load(tmp_path / "state").lines == answers.count("\n")

@@ -12,7 +12,7 @@ from paralesn.cli import (
     studies,
 )
 from paralesn.cli.application import app
-from paralesn.cli.console import flushed
+from paralesn.cli.console import buffered_output, flushed
 from paralesn.cli.interruption import Interruption
 from paralesn.cli.panels import arrange
 
@@ -39,6 +39,7 @@ def main() -> None:
     try:
         try:
             interruption.await_()
+            buffered_output()
             app()
         except SystemExit as ending:
             code = ending.code

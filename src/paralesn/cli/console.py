@@ -1,5 +1,6 @@
 """What commands print: results on standard output, everything else on standard error."""
 
+import io
 import json
 import os
 import sys
@@ -38,6 +39,18 @@ def say(console: Console, text: str) -> None:
 def print_json(value: Any) -> None:
     """Print a result for scripts."""
     typer.echo(json.dumps(value, allow_nan=False, ensure_ascii=False))
+
+
+def buffered_output() -> None:
+    """Have standard output written to its end where Python is told not to buffer it.
+
+    What a nearly full disk or an interrupted write did not take would be lost without an error.
+    """
+    out = sys.stdout
+    if isinstance(raw := getattr(out, "buffer", None), io.RawIOBase):
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(raw), encoding=out.encoding, errors=out.errors, line_buffering=True
+        )
 
 
 def flushed(code: Any) -> Any:

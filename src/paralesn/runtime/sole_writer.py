@@ -47,13 +47,7 @@ def sole_writer(path: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        if os.name == "nt":  # files in use cannot be removed there
-            os.close(handle)
-            with suppress(OSError):
-                lock.unlink()
-        else:
-            lock.unlink(missing_ok=True)
-            os.close(handle)
+        _release(handle, lock)
 
 
 def _locked(lock: Path, path: Path) -> int:
@@ -61,16 +55,43 @@ def _locked(lock: Path, path: Path) -> int:
     while True:
         handle = os.open(lock, os.O_CREAT | os.O_RDWR | _NO_LINK, 0o666)
         try:
-            _take(handle, lock, path)
+            _check(handle, lock)
+            if not _take(handle):
+                raise InUseError(f"{path} is in use by {_holder(handle)}")
             if _is_at(handle, lock):
                 if os.name != "nt":  # where nobody else could read it
                     os.ftruncate(handle, 0)
                     os.write(handle, str(os.getpid()).encode())
                 return handle
+        except KeyboardInterrupt:
+            if _take(handle):
+                _release(handle, lock)
+            raise
         except BaseException:
             os.close(handle)
             raise
         os.close(handle)  # whoever held it has removed it since
+
+
+def _release(handle: int, lock: Path) -> None:
+    """Remove the lock while nobody else can take it, and give it up, interrupted or not."""
+    if os.name == "nt":  # files in use cannot be removed there
+        os.close(handle)
+        with suppress(OSError):
+            lock.unlink()
+        return
+    try:
+        _remove(handle, lock)
+    except KeyboardInterrupt:
+        _remove(handle, lock)
+        raise
+    finally:
+        os.close(handle)
+
+
+def _remove(handle: int, lock: Path) -> None:
+    if _is_at(handle, lock):
+        lock.unlink()
 
 
 def _is_at(handle: int, lock: Path) -> bool:
@@ -81,11 +102,15 @@ def _is_at(handle: int, lock: Path) -> bool:
         return False
 
 
-def _take(handle: int, lock: Path, path: Path) -> None:
-    """Lock the file, or say who has."""
+def _check(handle: int, lock: Path) -> None:
+    """Refuse what somebody else has put where the lock belongs."""
     found = os.fstat(handle)
     if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
         raise OSError(f"{lock} is no lock of this program: remove it")
+
+
+def _take(handle: int) -> bool:
+    """Lock the file, unless another process has."""
     try:
         if os.name == "nt":
             import msvcrt
@@ -96,6 +121,11 @@ def _take(handle: int, lock: Path, path: Path) -> None:
 
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):
-        holder = os.read(handle, 20).decode("ascii", "replace") if os.name != "nt" else ""
-        by = f"process {holder}" if holder.isdigit() else "another process"
-        raise InUseError(f"{path} is in use by {by}") from None
+        return False
+    return True
+
+
+def _holder(handle: int) -> str:
+    """Who has the lock, as far as it says so."""
+    said = os.read(handle, 20).decode("ascii", "replace") if os.name != "nt" else ""
+    return f"process {said}" if said.isdigit() else "another process"

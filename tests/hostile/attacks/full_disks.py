@@ -109,9 +109,8 @@ def _attack_stream(fault, folder, work):
     """The answers go to another disk; every line that the state knows was answered."""
     expected, last = kills.answered(False)
     arguments = kills._stream_arguments(work, 0, False)
-    limited = None if fault is None else {"limit": max(fault["limit"], 1500)}  # so are the answers
     is_done, ended = _run(
-        limited, folder, "command", *arguments, names=["state"], done=(4,), input=kills._text(0)
+        fault, folder, "command", *arguments, names=["state"], done=(4,), input=kills._text(0)
     )
     out = kills.read_answers(ended.out)
     assert all(expected[number] == out[number] for number in out)
@@ -168,8 +167,7 @@ def _attack_forecast(fault, folder, work):
 
 def _attack_cache(fault, folder, work):
     """Compiled code need not fit anywhere."""
-    limited = None if fault is None else {"limit": max(fault["limit"], 100)}  # the result does
-    child = {"job": "compile_and_run", "arguments": [str(work)], "fault": limited}
+    child = {"job": "compile_and_run", "arguments": [str(work)], "fault": fault}
     for _ in range(2):
         (ended,) = nursery.run(folder / "io", child)
         assert ended.code == 0, ended.err
@@ -185,7 +183,7 @@ def _attack_output(fault, folder, work):
     arguments = kills._stream_arguments(work, 0, False)
     text = kills._text(0) * 4
     is_done, ended = _run(
-        room, folder, "command", *arguments, done=(4,), input=text,
+        room, folder, "command", *arguments, done=(4,), input=text, to_file=True,
         names=["standard output", "state"],
     )  # fmt: skip
     whole = ended.out[: ended.out.rfind("\n") + 1]

@@ -77,7 +77,7 @@ def stopped(folder, outputs, fault, job, *arguments, done=(0,), **more):
     (ended,) = nursery.run(outputs, child)
     check_end(ended, fault, done)
     if ended.code >= 0:
-        assert leftovers(folder) <= before
+        assert not leftovers(folder) - before, (leftovers(folder), ended)
     return ended
 
 
@@ -172,13 +172,20 @@ def _attack_stream(recipe, folder):
     heard, seen = set(), 0
     for fault in recipe["faults"]:
         ended = stopped(
-            work, folder / "io", fault, "command", *arguments, input=_text(seen), done=(0, 4)
+            work,
+            folder / "io",
+            fault,
+            "command",
+            *arguments,
+            input=_text(seen),
+            done=(0, 4),
+            to_file=True,
         )
         out |= _checked_answers(ended, seen, expected, heard)
         seen = load(state).lines if state.exists() else 0
         assert set(range(1, seen + 1)) <= heard, "a state knows of answers that nobody has"
     ended = completed(
-        work, folder / "io", "command", *arguments, input=_text(seen), done=(0, 4)
+        work, folder / "io", "command", *arguments, input=_text(seen), done=(0, 4), to_file=True
     )  # fmt: skip
     out |= _checked_answers(ended, seen, expected, heard)
     assert out == expected
