@@ -14,6 +14,7 @@ from numba import types
 
 from paralesn.engines.cpu.kernels import barrier
 from paralesn.paper import records
+from paralesn.runtime import file_lock
 from paralesn.runtime.compiler import kernel
 
 # -- records ---------------------------------------------------------------------------------------
@@ -52,7 +53,7 @@ def test_records_are_appended_under_a_lock_without_fcntl(windows_locks):
     records.append(locks.path, {"i": 1})
     assert [record["i"] for record in records.read(locks.path)] == [0, 1]
     # Locked before anything is read, released when everything is in the file; never a byte of it.
-    far = records._FAR
+    far = file_lock.FAR
     assert locks.calls == [
         (1, far, 1, 0),
         (0, far, 1, size),

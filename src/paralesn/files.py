@@ -23,12 +23,17 @@ except ImportError:  # Windows
 
 SUFFIXES = ("", ".gz", ".xz")  # of plain and compressed files
 _TITLES = {"torch": "PyTorch"}  # of packages that people know under another name
+DISK_ERRORS = {getattr(errno, name, None) for name in ("ENOSPC", "EDQUOT", "EFBIG", "EIO")} - {None}
 _ABANDONED = 24 * 3600.0  # seconds after which an unfinished file is nobody's, without locks
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM)  # of folders
 
 
 class DamagedFileError(ValueError):
     """A data file whose content is not what it should be."""
+
+
+class DamagedFileWarning(UserWarning):
+    """A part of a file was passed over because it is not what it should be; the rest counts."""
 
 
 # -- written completely or not at all --------------------------------------------------------------
@@ -70,11 +75,12 @@ def replacing(path: Path, durable: bool = True) -> Iterator[Path]:
     _remove_leftovers(path, stat.S_ISREG)
     unfinished, lock = _new_file_beside(path)
     try:
-        yield unfinished
-        if durable:
-            with unfinished.open("r+b") as file:  # Windows flushes only what is open for writing
-                os.fsync(file.fileno())
-        os.replace(unfinished, path)
+        with naming(path):
+            yield unfinished
+            if durable:
+                with unfinished.open("r+b") as file:  # Windows flushes what is open for writing
+                    os.fsync(file.fileno())
+            os.replace(unfinished, path)
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
@@ -82,6 +88,25 @@ def replacing(path: Path, durable: bool = True) -> Iterator[Path]:
         _unlock(lock)
     if durable:
         _sync_folder(path.parent)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Have errors of a full or broken disk name the file that is written, as others do.
+
+    Examples
+    --------
+    >>> with naming(Path("notes.txt")):
+    ...     raise OSError(errno.ENOSPC, "No space left on device")
+    Traceback (most recent call last):
+    OSError: [Errno 28] No space left on device: 'notes.txt'
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in DISK_ERRORS:
+            error.filename = str(path)
+        raise
 
 
 @contextmanager
@@ -136,8 +161,13 @@ def _new_file_beside(path: Path) -> tuple[Path, int | None]:
         if fcntl is None:  # an open file cannot be renamed there
             os.close(handle)
             return new, None
-        if _claim(handle, new):
-            return new, handle
+        try:
+            if _claim(handle, new):
+                return new, handle
+        except BaseException:  # such as an interruption
+            new.unlink(missing_ok=True)
+            os.close(handle)
+            raise
         os.close(handle)
 
 

@@ -31,7 +31,7 @@ def models(rng):
 
 
 def open_stream(model, *options):
-    """A process that learns from lines, every one of which is in its state before it is answered."""
+    """A process that learns from lines, every one of which is in its state once it is answered."""
     command = [sys.executable, "-m", "paralesn", "stream", model, "--learn", "--forget", 0.98]
     command = [str(part) for part in (*command, "--save-every", 0, *options)]
     return subprocess.Popen(
@@ -72,20 +72,20 @@ def test_a_killed_stream_has_learnt_what_an_uninterrupted_one_has(kind, rng, tmp
     options = ("--resume", state, "--save", tmp_path / "learnt")
     killed = open_stream(path, *options)
     assert list(answers(killed, lines[:15])) == whole[:15]
-    before = state.read_bytes()
     killed.stdin.write(bad + "\n")
     killed.stdin.flush()
     assert killed.stderr.readline().startswith("line 16: ")
-    assert state.read_bytes() == before  # a line that is refused changes nothing
     assert list(answers(killed, lines[15:25])) == whole[15:25]
     killed.send_signal(signal.SIGKILL)
     killed.communicate(timeout=60)
     assert killed.returncode == -signal.SIGKILL
     assert not (tmp_path / "learnt").exists()
 
-    found, said = open_stream(path, *options).communicate("".join(lines[25:]))
-    assert said == "Resumed after line 26.\n"  # with the one that was refused
-    assert found.splitlines(keepends=True) == whole[25:]
+    seen = pe.load(state).lines
+    assert seen in (25, 26)  # with the one that was refused; the last answer may come twice
+    found, said = open_stream(path, *options).communicate("".join(lines[seen - 1 :]))
+    assert said == f"Resumed after line {seen}.\n"
+    assert found.splitlines(keepends=True) == whole[seen - 1 :]
     assert contents(tmp_path / "learnt") == contents(tmp_path / "whole")
     assert contents(tmp_path / "learnt") != contents(path)
 

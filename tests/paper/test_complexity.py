@@ -133,11 +133,14 @@ def test_more_sizes_are_added_and_none_are_lost(calls, tmp_path):
     assert len(record["measurements"]) == len(tasks(SMALL)) + 1
 
 
-@pytest.mark.parametrize("name", ["versions", "machine", "rounds"])
+OTHERWISE = {"versions": {"python": "other"}, "machine": {"cores": 99}, "rounds": "other"}
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
 def test_measurements_made_otherwise_do_not_count(name, calls, tmp_path):
     path = tmp_path / "complexity.json"
     record, _ = collect(SMALL, path)
-    path.write_text(json.dumps(record | {name: "other"}))
+    path.write_text(json.dumps(record | {name: OTHERWISE[name]}))
     assert collect(SMALL, path)[1] == 0
 
 

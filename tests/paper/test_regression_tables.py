@@ -1,7 +1,6 @@
 """The regression tables: catalogue, spaces, evaluation, records, tables, the command line."""
 
 import json
-import multiprocessing
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +12,7 @@ from typer.testing import CliRunner
 import paralesn as pe
 from paralesn import datasets
 from paralesn.cli import app
-from paralesn.paper import catalogue, configurations, protocols, records, reproduce, runs, selection
+from paralesn.paper import catalogue, configurations, protocols, reproduce, runs, selection
 from paralesn.paper.configurations import Tuned
 from paralesn.paper.protocols import regression as evaluate
 from paralesn.paper.results import Row, as_list, summary
@@ -150,50 +149,7 @@ def test_validation_and_test_by_hand(tiny):
     assert outcome.seconds > 0
 
 
-# -- records ---------------------------------------------------------------------------------------
-
-
-def _write_many(path, writer):
-    for i in range(50):
-        records.append(path, {"writer": writer, "i": i, "padding": "x" * 5000})
-
-
-@pytest.mark.slow
-def test_many_writers_spoil_no_record(tmp_path):
-    path = tmp_path / "records.jsonl"
-    context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=_write_many, args=(path, w)) for w in range(4)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
-    found = {(record["writer"], record["i"]) for record in records.read(path)}
-    assert found == {(w, i) for w in range(4) for i in range(50)}
-
-
-def test_an_unfinished_line_spoils_no_other(tmp_path):
-    path = tmp_path / "records.jsonl"
-    records.append(path, {"i": 0})
-    with path.open("a") as file:
-        file.write('{"i": 1, "half')  # a writer was killed here
-    records.append(path, {"i": 2})
-    assert [record["i"] for record in records.read(path)] == [0, 2]
-    assert list(records.read(tmp_path / "none.jsonl")) == []
-
-
-def test_a_ledger_adds_each_key_once_whatever_others_do_to_the_file(tmp_path):
-    path = tmp_path / "records.jsonl"
-    ours, theirs = (records.Ledger(path, lambda run: run.get("key")) for _ in range(2))
-    assert ours.add({"key": "a", "by": 1}) == theirs.add({"key": "a", "by": 2})
-    with path.open("a") as file:
-        file.write('{"key": "b", "by": 3')  # a writer was killed here
-    assert theirs.add({"key": "b", "by": 2})["by"] == 2
-    records.append(path, {"of": "no concern"})
-    assert ours.add({"key": "b", "by": 1})["by"] == 2
-    assert [run.get("key") for run in records.read(path)] == ["a", "b", None]
-    path.write_text("")  # somebody begins anew
-    assert ours.add({"key": "b", "by": 1})["by"] == 1
-    assert records.Ledger(path, lambda run: run["key"]).records == {"b": {"key": "b", "by": 1}}
+# -- runs on record ---------------------------------------------------------------------------------
 
 
 def test_runs_on_record_are_not_repeated(tiny, tmp_path, monkeypatch):

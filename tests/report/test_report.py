@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 import stored_records as made
 from paralesn.cli import app
+from paralesn.files import DamagedFileWarning
 from paralesn.paper import configurations, reproduce, runs
 from paralesn.paper.catalogue import MAIN
 from paralesn.paper.configurations import Tuned
@@ -99,11 +100,13 @@ def test_slow_models_come_from_the_package_only_where_nobody_ran_them(monkeypatc
     assert ("blink", Row("ESN")) not in table_cells([made.run(CHOSEN, 0, 0.1)])
 
 
-def test_a_record_that_is_not_whole_is_refused_by_what_it_lacks():
-    run = made.run(CHOSEN, 0, 0.1)
-    del run["metrics"], run["space"]
-    with pytest.raises(ValueError, match=r"record of regression must .* without space, metrics"):
-        table_cells([run])
+def test_a_record_that_is_not_whole_is_passed_over_by_what_it_lacks(tmp_path):
+    whole, lacking = made.run(CHOSEN, 0, 0.1), made.run(CHOSEN, 1, 0.3)
+    del lacking["metrics"], lacking["space"]
+    made.write(tmp_path, [whole, lacking])
+    with pytest.warns(DamagedFileWarning, match=r"line 2 is without space, metrics"):
+        found = stored.load([tmp_path])
+    assert table_cells(found.runs)["narma10", Row("ParalESN")].seeds == 1
 
 
 # -- reading ---------------------------------------------------------------------------------------

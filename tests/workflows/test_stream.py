@@ -44,7 +44,7 @@ def test_states_are_saved_at_the_end_and_belong_to_their_model(live, forecaster,
     with StateSaver(live, path, 60, on_error=pytest.fail) as saver:
         for number in range(1, 4):
             reader.read(b"10", number)
-            saver.line_read()
+            saver.answered()
         assert pe.load(path).lines == 0  # that of the start
     state = pe.load(path)
     assert state.lines == 3
@@ -63,5 +63,5 @@ def test_with_no_seconds_between_every_line_is_saved(live, tmp_path):
     with StateSaver(live, path, 0, on_error=pytest.fail) as saver:
         for number in (1, 2):
             reader.read(b"10", number)
-            saver.line_read()
+            saver.answered()
             assert pe.load(path).lines == number

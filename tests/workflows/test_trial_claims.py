@@ -220,3 +220,17 @@ def test_pruned_trials_are_finished(study, claims):
     claims.run(next(claims.until_settled(1, propose=lambda: None))[0], prune)
     do(claims, 1, propose=lambda: None)
     assert ends(study) == [("PRUNED", None)]
+
+
+def test_a_worker_that_was_killed_before_it_signed_its_trial_is_not_waited_for_long(study, clock):
+    claims = Claims(study, Signs(interval=60, grace=180, poll=0))
+    study.ask()  # and then it was killed
+    claims._rescue()
+    clock[0] = 9.0
+    claims._rescue()
+    assert ends(study) == [("RUNNING", None)]
+    clock[0] = 11.0
+    claims._rescue()
+    assert ends(study)[0][0] == "FAIL"
+    do(claims, 1)
+    assert [state for state, _ in ends(study)] == ["FAIL", "COMPLETE"]

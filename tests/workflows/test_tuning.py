@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import paralesn as pe
+from paralesn.files import DamagedFileWarning
 from paralesn.workflows import trials as searching
 from paralesn.workflows import tuning
 from paralesn.workflows.budget import Limit, check_budget
@@ -75,7 +76,8 @@ def test_a_search_in_two_parts_is_the_same_search(proposed, tmp_path):
     pe.tune(model, noisy(), budget=6, origins=3, storage=path)
     with path.open("a") as file:
         file.write('{"number": 6, "sett')  # the process ended while it wrote
-    continued = pe.tune(model, noisy(), budget=9, origins=3, storage=str(path))
+    with pytest.warns(DamagedFileWarning, match="line 8 was not written to its end"):
+        continued = pe.tune(model, noisy(), budget=9, origins=3, storage=str(path))
     assert outcome(continued) == outcome(whole)
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert len(lines) == 16
@@ -89,9 +91,16 @@ def test_a_file_of_another_search_is_refused(tmp_path):
         pe.tune(model, noisy(seed=1), budget=1, origins=2, storage=path)
     with pytest.raises(ValueError, match=r"storage must be of the same search.*horizon"):
         pe.tune(model, noisy(), budget=1, origins=2, horizon=2, storage=path)
-    path.write_text("something else\n")
-    with pytest.raises(ValueError, match="storage must be a file of trials"):
-        pe.tune(model, noisy(), budget=1, origins=2, storage=path)
+    whole = path.read_text()
+    for damaged in ("something else\n", whole + "[1]\n", whole + "\0\0\n", "[" * 10**5 + "\n"):
+        path.write_text(damaged)
+        with pytest.raises(ValueError, match="storage must be a file of trials"):
+            pe.tune(model, noisy(), budget=1, origins=2, storage=path)
+    for wrong in ({"number": 7}, {"settings": []}, {"error": "small"}, {"note": None}):
+        row = json.loads(whole.splitlines()[1]) | {"number": 1} | wrong
+        path.write_text(whole + json.dumps(row) + "\n")
+        with pytest.raises(ValueError, match="line 3 is no trial"):
+            pe.tune(model, noisy(), budget=1, origins=2, storage=path)
 
 
 def test_interrupted_searches_return_the_best_so_far(monkeypatch, tmp_path):
@@ -207,7 +216,9 @@ def test_budgets(budget, limit):
     assert check_budget(budget) == limit
 
 
-@pytest.mark.parametrize("budget", ["", "0s", "60", "soon", 0, -1.0, True, None, float("nan")])
+@pytest.mark.parametrize(
+    "budget", ["", "0s", "0.0h", "9" * 400 + "s", "60", "soon", 0, -1.0, True, None, float("nan")]
+)
 def test_wrong_budgets_are_named(budget):
     with pytest.raises((ValueError, TypeError), match="budget must be"):
         pe.tune(pe.SmootherBank(), noisy(), budget=budget)

@@ -11,7 +11,9 @@ from paralesn.cli import (
     stream,
     studies,
 )
-from paralesn.cli.application import INTERRUPTED, app
+from paralesn.cli.application import app
+from paralesn.cli.console import buffered_output, flushed
+from paralesn.cli.interruption import Interruption
 from paralesn.cli.panels import arrange
 
 __all__ = [
@@ -33,7 +35,16 @@ arrange(app)
 
 def main() -> None:
     """Entry point of the `paralesn` command."""
+    interruption, code = Interruption(), None
     try:
-        app()
+        try:
+            interruption.await_()
+            buffered_output()
+            app()
+        except SystemExit as ending:
+            code = ending.code
+        code = flushed(code)
+        interruption.end()
     except KeyboardInterrupt:
-        raise SystemExit(INTERRUPTED) from None
+        pass
+    raise SystemExit(interruption.request.exit_code or code)

@@ -1,7 +1,9 @@
 """What commands print: results on standard output, everything else on standard error."""
 
+import io
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,6 +39,31 @@ def say(console: Console, text: str) -> None:
 def print_json(value: Any) -> None:
     """Print a result for scripts."""
     typer.echo(json.dumps(value, allow_nan=False, ensure_ascii=False))
+
+
+def buffered_output() -> None:
+    """Have standard output written to its end where Python is told not to buffer it.
+
+    What a nearly full disk or an interrupted write did not take would be lost without an error.
+    """
+    out = sys.stdout
+    if isinstance(raw := getattr(out, "buffer", None), io.RawIOBase):
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(raw), encoding=out.encoding, errors=out.errors, line_buffering=True
+        )
+
+
+def flushed(code: Any) -> Any:
+    """The exit code of a command once all that it printed is out: 1 where that cannot be."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):
+            say(stderr(), f"Error: standard output cannot be written: {error}")
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())  # Python would try it again, and complain
+        return code or 1
+    return code
 
 
 def picture(console: Console, path: Path, draw: Callable[[Path], object]) -> bool:

@@ -241,11 +241,20 @@ def seconds(text: str | None) -> float | None:
     """Seconds from 90, 60s, 2m, 1h or 500ms."""
     if text is None:
         return None
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h)?\s*", text)
-    if match is None:
-        raise typer.BadParameter(f"expected a time such as 60s, 2m or 90 (seconds), got {text!r}")
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s|m|min|h)?\s*", text)
     factor = {None: 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-    return float(match[1]) * factor[match[2]]
+    found = float(match[1]) * factor[match[2]] if match else 0.0
+    if not 0 < found < float("inf"):
+        expected = "a time above zero such as 60s, 2m or 90 (seconds)"
+        raise typer.BadParameter(f"expected {expected}, got {text!r}", param_hint="--search")
+    return found
+
+
+def finite_seconds(value: float) -> float:
+    """Seconds that can be spent."""
+    if not 0 < value < float("inf"):
+        raise typer.BadParameter(f"expected seconds above zero, got {value:g}")
+    return value
 
 
 def folder(out: Path, option: str = "--out") -> Path:

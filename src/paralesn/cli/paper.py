@@ -109,7 +109,7 @@ def search(
     if export is not None:
         folder(export.parent, "--export")
     studies = _studies(console, _resolve(what or ["regression"], models), spaces)
-    path = out / "records.jsonl"
+    path = _records(out)
     _search(console, studies, storage, Budget(trials, seconds), jobs or _cores(), path)
     known = runs.known(path).values()
     every = (outcome(protocols.of(*study[:2]), study, storage, known) for study in studies)
@@ -149,15 +149,15 @@ def reproduce(
     console, jobs = console_for(json), jobs or _cores()
     names = [*(what or ()), *(tasks or ())] or None
     wanted, country = _resolve(names, models), _country(country)
-    folder(out)
+    path = _records(folder(out))
     if search:
         studies = studies or str(out / "studies")
         looked_for = _studies(console, wanted, None)
-        _search(console, looked_for, studies, Budget(trials), jobs, out / "records.jsonl")
+        _search(console, looked_for, studies, Budget(trials), jobs, path)
     elif studies is not None and "://" not in studies and not Path(studies).is_dir():
         raise typer.BadParameter(f"the folder {studies} does not exist", param_hint="--studies")
     with (
-        _saying_what_stays(console, out / "records.jsonl"),
+        _saying_what_stays(console, path),
         _cluster(console, dask, jobs) as cluster,
         _counted(console, "running") as start,
     ):
@@ -178,6 +178,18 @@ def _cores() -> int:
     from paralesn.runtime.threads import available
 
     return available()
+
+
+def _records(out: Path) -> Path:
+    """The file of records in a folder, checked to be one if it is there."""
+    from paralesn.paper.records import check_regular
+
+    path = out / "records.jsonl"
+    try:
+        check_regular(path)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--out") from None
+    return path
 
 
 def _resolve(names: Sequence[str] | None, models: Sequence[str] | None) -> list["Wanted"]:
@@ -236,6 +248,8 @@ def _search(
     records: Path,
 ) -> None:
     """Carry out studies, showing how far all workers got."""
+    from paralesn.files import DamagedFileError
+    from paralesn.paper.search import NoTrialError
     from paralesn.paper.search import search as carry_out
     from paralesn.workflows.study_storage import hidden
 
@@ -249,9 +263,9 @@ def _search(
 
         try:
             carry_out(studies, storage, budget, jobs, count, records, watch=count)
-        except (ModuleNotFoundError, ConnectionError) as error:
+        except (ModuleNotFoundError, ConnectionError, NoTrialError, DamagedFileError) as error:
             say(console, str(error))
-            raise typer.Exit(1) from None
+            raise typer.Exit(FAILED) from None
     say(console, f"Studies: {hidden(storage)}")
 
 
@@ -304,6 +318,7 @@ def _cluster(console: Console, address: str | None, jobs: int) -> Iterator["Clus
 def _saying_what_stays(console: Console, records: Path) -> Iterator[None]:
     """Say where runs are that were done before an interruption or a failure of workers."""
     from paralesn.datasets import MissingFileError
+    from paralesn.files import DamagedFileError
     from paralesn.paper.dask_worker import ClusterError
     from paralesn.paper.process_pool import KilledError
 
@@ -313,7 +328,9 @@ def _saying_what_stays(console: Console, records: Path) -> Iterator[None]:
     except KeyboardInterrupt:
         say(console, f"Interrupted. {stays}")
         raise typer.Exit(INTERRUPTED) from None
-    except (ClusterError, KilledError, MissingFileError, ModuleNotFoundError) as error:
+    except (
+        ClusterError, DamagedFileError, KilledError, MissingFileError, ModuleNotFoundError
+    ) as error:  # fmt: skip
         say(console, f"Error: {error}. {stays}")
         raise typer.Exit(FAILED) from None
 

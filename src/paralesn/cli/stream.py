@@ -1,17 +1,19 @@
 """The command `stream`: numbers in, predictions out, line by line and at once."""
 
 import json as encoder
+import os
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
+from stat import S_ISREG as is_regular
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
 from paralesn.cli.application import INTERRUPTED, SKIPPED, app, exit_on_error, load_model
 from paralesn.cli.console import say, stderr
+from paralesn.cli.interruption import Request, handled_by
 from paralesn.cli.options import Json, ModelFile, file_in_folder
 
 if TYPE_CHECKING:
@@ -68,19 +70,23 @@ def stream(
     --forget 0.999 a line that is a thousand lines old counts a third.
 
     The file of --resume is replaced as a whole, about --save-every seconds after a line at the
-    latest and at the end, so that a crash leaves an earlier state. At the start, the number of
-    lines it has seen is printed.
+    latest and at the end, and only by a state whose answers are out. At the start, the number of
+    lines it has seen is printed: feed the lines after that one. After a crash an answer may so
+    come twice, the same to the last bit, but none is missing; --json numbers them. No other stream
+    may use the file meanwhile.
     """
     from paralesn.persistence import save as save_model
+    from paralesn.runtime.sole_writer import sole_writer
     from paralesn.workflows.stream import LineReader, StateSaver
 
     file_in_folder(resume, "--resume")
     file_in_folder(save, "--save")
     _check_learning(learn, forget, save)
-    with exit_on_error():
+    alone = nullcontext() if resume is None else sole_writer(resume)
+    with exit_on_error(), alone:
         live = _start(model, resume, fresh, learn, forget)
-        saver = StateSaver(live, resume, save_every, _report_unsaved)
-        with _stop_on_signal() as stop, saver:
+        saver = StateSaver(live, resume, save_every, _report_unsaved, _output_to_disk)
+        with handled_by((stop := _Stop()).handle), saver:
             skipped = _answer(LineReader(live), saver, stop, live.state.lines, json)
         if save is not None:
             save_model(live.learnt_model(), save)
@@ -118,29 +124,39 @@ def _report_unsaved(error: OSError) -> None:
     say(stderr(), f"The state cannot be written: {error}")
 
 
+def _output_to_disk() -> None:
+    """Bring what was written to the disk, if it goes to a file there, before the state is."""
+    try:
+        number = sys.stdout.fileno()
+    except OSError:  # in tests it is no file
+        return
+    if is_regular(os.fstat(number).st_mode):
+        os.fsync(number)
+
+
 class _Stop:
     """Whether a signal asked to stop; a line that was read is answered first."""
 
     def __init__(self) -> None:
-        self.is_asked, self.exit_code, self.is_waiting = False, 0, False
+        self.request, self.is_waiting = Request(), False
+
+    @property
+    def is_asked(self) -> bool:
+        return self.request.number is not None
+
+    @property
+    def exit_code(self) -> int:
+        """Streams are ended from outside, so only Ctrl-C counts as an interruption."""
+        return INTERRUPTED if self.request.number == signal.SIGINT else 0
 
     def handle(self, number: int, _frame: Any) -> None:
-        self.is_asked, self.exit_code = True, INTERRUPTED if number == signal.SIGINT else 0
+        is_first = not self.is_asked
+        if not self.request.heed(number):
+            return
+        if not is_first:  # whoever reads the answers does not take them
+            raise KeyboardInterrupt
         if self.is_waiting:
             raise InterruptedError
-
-
-@contextmanager
-def _stop_on_signal() -> Iterator[_Stop]:
-    """Let Ctrl-C and SIGTERM end the stream between two lines."""
-    stop = _Stop()
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    handlers = {number: signal.signal(number, stop.handle) for number in numbers}
-    try:
-        yield stop
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
 
 
 def _answer(reader: "LineReader", saver: "StateSaver", stop: _Stop, number: int, json: bool) -> int:
@@ -154,25 +170,27 @@ def _answer(reader: "LineReader", saver: "StateSaver", stop: _Stop, number: int,
             skipped += 1
             sys.stderr.write(f"line {number}: {error}; skipped\n")
             sys.stderr.flush()
-            continue
-        saver.line_read()
-        sys.stdout.write(_as_text(predictions, number, json))
-        sys.stdout.flush()
+        else:
+            sys.stdout.write(_as_text(predictions, number, json))
+            sys.stdout.flush()
+        saver.answered()
     return skipped
 
 
 def _next_line(source: BinaryIO, stop: _Stop) -> bytes:
     """The next line, nothing at the end or when asked to stop."""
-    stop.is_waiting = True
     try:
-        return b"" if stop.is_asked else source.readline()
+        try:
+            stop.is_waiting = True
+            return b"" if stop.is_asked else source.readline()
+        finally:
+            stop.is_waiting = False
     except InterruptedError:
         return b""
-    finally:
-        stop.is_waiting = False
 
 
 def _as_text(predictions: "np.ndarray", number: int, json: bool) -> str:
     if json:
-        return encoder.dumps({"line": number, "prediction": predictions.tolist()}) + "\n"
+        answer = {"line": number, "prediction": predictions.tolist()}
+        return encoder.dumps(answer, allow_nan=False) + "\n"
     return ",".join(map(repr, predictions.ravel().tolist())) + "\n"

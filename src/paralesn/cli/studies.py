@@ -13,7 +13,7 @@ from rich.table import Table
 
 from paralesn.cli.application import app
 from paralesn.cli.console import console_for, picture, print_json, say, stderr, wide
-from paralesn.cli.options import Json, folder
+from paralesn.cli.options import Json, finite_seconds, folder
 
 if TYPE_CHECKING:
     from paralesn.paper.studies.demo import Demonstration
@@ -189,7 +189,9 @@ def race(
     models: Annotated[
         list[str] | None, typer.Option("--models", help="All by default; give it repeatedly.")
     ] = None,
-    seconds: Annotated[float, typer.Option(min=0, help="Budget of each model.")] = 600.0,
+    seconds: Annotated[
+        float, typer.Option(callback=finite_seconds, help="Budget of each model.")
+    ] = 600.0,
     train: Annotated[int, typer.Option(min=100, help="Digits to train on.")] = 10_000,
     validation: Annotated[int, typer.Option(min=10, help="Digits to validate on.")] = 1_000,
     test: Annotated[int, typer.Option(min=10, help="Digits to test on.")] = 2_000,

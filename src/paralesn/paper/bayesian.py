@@ -33,6 +33,10 @@ FIRST_SEED = 1000  # of data and reservoirs in searches; runs that are reported 
 HOPELESS = 1e12  # loss of what cannot be computed
 
 
+class NoTrialError(RuntimeError):
+    """A study was over before any trial was."""
+
+
 class Study(NamedTuple):
     """What a search looks for: a configuration of a model for a task, in a space."""
 
@@ -229,7 +233,7 @@ def _final(
     thoroughly = judging(task, model)
     wanted = finalists.best(study, thoroughly.finalists)
     if not wanted:
-        raise RuntimeError(f"no trial of {study.study_name} was completed: give it more time")
+        raise NoTrialError(f"no trial of {study.study_name} was completed: give it more time")
 
     def judge(trial: "Trial") -> float:
         spaces.suggest(trial, models()[model], space)  # so that they are seen beside the result

@@ -19,6 +19,7 @@ from paralesn import datasets
 from paralesn.paper import configurations, results
 from paralesn.paper.catalogue import Task, models
 from paralesn.paper.configurations import Tuned
+from paralesn.paper.fields import OF_RUNS, Field, problem_of
 from paralesn.paper.records import Record
 from paralesn.paper.results import Cell, Cells, Row
 from paralesn.paper.spaces import SPACES, exists
@@ -64,6 +65,10 @@ class Protocol(ABC):
     measures_energy : bool
     needed : tuple of str
         Fields without which a record of it cannot be reported.
+    needed_of_trials : tuple of str
+        Fields without which records of its other kinds, trials of a search, cannot be used.
+    fields : mapping of str to Field
+        What fields of its records must hold.
     failures : tuple of exceptions
         Raised where a configuration cannot be computed.
     nothing : str
@@ -83,6 +88,8 @@ class Protocol(ABC):
     needed: tuple[str, ...] = (
         "task", "model", "space", "seed", "configuration", "metric", "metrics", "seconds",
     )  # fmt: skip
+    needed_of_trials: tuple[str, ...] = ("task", "model", "seed")
+    fields: Mapping[str, Field] = OF_RUNS
     failures: tuple[type[Exception], ...] = (LinAlgError, FloatingPointError, ValueError)
     nothing: str = ""
 
@@ -167,6 +174,11 @@ class Protocol(ABC):
 
     def clean_up(self, run: Record, folder: Path) -> None:  # noqa: B027  most leave nothing
         """Remove what a run left in the folder, now that it is on record."""
+
+    def problem(self, run: Record) -> str | None:
+        """Why a run on record cannot be used, or None; asked once, where records are read."""
+        needed = self.needed if run["kind"] == self.name else self.needed_of_trials
+        return problem_of(run, needed, self.fields)
 
     # -- search --------------------------------------------------------------------------------
 

@@ -65,7 +65,8 @@ Cells = dict[tuple[str, Row], Cell]
 
 def cell(protocol: str, task: Task, row: Row, runs: Sequence[Record], **more: Any) -> Cell:
     """The runs of a row on a task as one result; `more` are further fields, or other values."""
-    metric, names = runs[0]["metric"], runs[0]["metrics"]
+    metric = runs[0]["metric"]
+    names = [name for name in runs[0]["metrics"] if all(name in run["metrics"] for run in runs)]
     values = np.array([run["metrics"][metric] for run in runs])
     fields: dict[str, Any] = {
         "metric": metric,

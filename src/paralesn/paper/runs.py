@@ -50,14 +50,20 @@ def known(path: Path) -> dict[str, Record]:
 
 
 def _ledger(path: Path) -> Ledger:
-    return Ledger(path, _key)
+    return Ledger(path, _key, problem)
+
+
+def problem(record: Record) -> str | None:
+    """Why a record of a run cannot be used, or None; records of unknown kinds are left alone."""
+    if not isinstance(record.get("kind"), str):
+        return "is without kind"
+    protocol = protocols.of_kind(record["kind"])
+    return None if protocol is None else protocol.problem(record)
 
 
 def _key(record: Record) -> str | None:
     """The identity of a record of a run; None for others, which studies may have left there."""
-    kind = record.get("kind")
-    is_run = isinstance(kind, str) and protocols.of_kind(kind) is not None
-    return identity(record) if is_run else None
+    return None if protocols.of_kind(record["kind"]) is None else identity(record)
 
 
 @cache

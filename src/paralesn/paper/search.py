@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from paralesn.paper import bayesian, protocols, runs, spaces, workers
-from paralesn.paper.bayesian import Budget, Study
+from paralesn.paper.bayesian import Budget, NoTrialError, Study
 from paralesn.paper.catalogue import models
 from paralesn.paper.configurations import Tuned
 from paralesn.paper.protocol import Protocol
@@ -20,7 +20,7 @@ from paralesn.workflows import study_storage
 
 _GLANCE = 1.0  # seconds between looks at the trials of all workers
 
-__all__ = ["Budget", "Study", "outcome", "search"]
+__all__ = ["Budget", "NoTrialError", "Study", "outcome", "search"]
 
 
 def outcome(

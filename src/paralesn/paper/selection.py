@@ -18,7 +18,7 @@ from paralesn.paper.records import Record
 from paralesn.paper.results import Cells, Row
 
 PAPER = "paper"
-_SAME = ("configuration", "alpha", "units", "readout")
+_SAME = ("configuration", "alpha", "units", "readout", "metric")
 Choice = TypeVar("Choice")
 
 
@@ -62,13 +62,14 @@ def configurations(
 def recorded(records: Iterable[Record]) -> list[tuple[Row, Record]]:
     """Rows of the tables, and the runs on record that belong to them.
 
-    Where slow models are not on record, the records of the package stand in for them.
+    Where slow models are not on record, the records of the package stand in for them. Records have
+    been checked by `runs.problem`.
     """
     whole = {}
     for run in records:
         protocol = protocols.of_kind(run["kind"])
         if protocol is not None and run["kind"] == protocol.name:  # and no trial of a search
-            whole[runs.identity(run)] = _whole(protocol, run)
+            whole[runs.identity(run)] = run
     reported = {run["task"] for run in whole.values()}
     ours = {(run["task"], run["model"]) for run in whole.values()}
     for key, run in runs.shipped().items():
@@ -102,17 +103,6 @@ def _position(order: list[list[str]], *names: str) -> list[int]:
     """Positions of names in the catalogue; names that it lacks come last."""
     pairs = zip(order, names, strict=True)
     return [known.index(n) if n in known else len(known) for known, n in pairs]
-
-
-def _whole(protocol: Protocol, run: Record) -> Record:
-    """The run, checked to have all fields that a report needs."""
-    lacking = [name for name in protocol.needed if name not in run]
-    if lacking:
-        raise ValueError(
-            f"a record of {run['kind']} must have {', '.join(protocol.needed)}, got one without "
-            f"{', '.join(lacking)}"
-        )
-    return run
 
 
 Groups = dict[str, list[list[Record]]]  # runs of one configuration each, by space

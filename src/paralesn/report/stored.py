@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from paralesn.paper import records
+from paralesn.paper import records, runs, strict_json
 from paralesn.paper.records import Record
+from paralesn.paper.studies import record_checks
 
 # Where records are kept unless another folder is named.
 FOLDERS = ("results", "complexity", "universality", "sensitivity", "race")
@@ -50,6 +51,7 @@ def load(paths: Sequence[Path] | None = None) -> Stored:
 
     A file of runs is JSON lines with a `kind` each, a file of measurements a JSON object with an
     `experiment`. Other files in a folder are passed over, but a file that is named must be one.
+    Records that are damaged or not whole are passed over with a warning that says which and why.
     """
     stored = Stored()
     for path in paths or [Path(name) for name in FOLDERS if Path(name).is_dir()]:
@@ -70,22 +72,42 @@ def load(paths: Sequence[Path] | None = None) -> Stored:
 
 def _candidates(path: Path) -> Iterable[Path]:
     if path.is_dir():
-        return [*sorted(path.glob("*.jsonl")), *sorted(path.glob("*.json"))]
+        found = [*sorted(path.glob("*.jsonl")), *sorted(path.glob("*.json"))]
+        return [file for file in found if file.is_file()]
     return [path]
 
 
 def _take(stored: Stored, file: Path) -> None:
     """Add the records of a file, if it holds any."""
-    try:
-        if file.suffix == ".json":
-            record = json.loads(file.read_text(encoding="utf-8"))
-            is_record = isinstance(record, dict) and isinstance(record.get("experiment"), str)
-            stored.experiments.extend([record] if is_record else [])
-        else:
-            runs = [run for run in records.read(file) if isinstance(run.get("kind"), str)]
-            is_record = bool(runs)
-            stored.runs.extend(runs)
-    except ValueError:  # neither text nor JSON
-        is_record = False
+    records.check_regular(file)
+    is_record = _take_study(stored, file) if file.suffix == ".json" else _take_runs(stored, file)
     if is_record:
         stored.files.append(file)
+
+
+def _take_runs(stored: Stored, file: Path) -> bool:
+    """Add the runs of a file, those with all that a report needs."""
+    found = records.read(file, _problem)
+    stored.runs.extend(found)
+    return bool(found)
+
+
+def _take_study(stored: Stored, file: Path) -> bool:
+    """Add the record of a study, without damaged parts."""
+    try:
+        record = strict_json.parse(file.read_bytes())
+    except ValueError as error:
+        records.warn_of(file, [f"it {error}"])
+        return False
+    if not isinstance(record, dict) or not isinstance(record.get("experiment"), str):
+        return False  # results of `reproduce`, for example
+    intact, reasons = record_checks.experiment(record)
+    if reasons:
+        records.warn_of(file, reasons)
+    stored.experiments.extend([] if intact is None else [intact])
+    return intact is not None
+
+
+def _problem(record: Record) -> str | None:
+    """Why a run cannot be reported, or None."""
+    return record_checks.race(record) if record.get("kind") == "race" else runs.problem(record)

@@ -48,10 +48,11 @@ def check_budget(budget: Any) -> Limit:
     """
     expected = "a time such as '60s', '5min' or '1h', seconds (float) or a number of trials (int)"
     if isinstance(budget, str):
-        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|h)\s*", budget)
-        if not found or float(found[1]) == 0:
+        found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|min|h)\s*", budget)
+        seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
+        if not 0 < seconds < np.inf:
             raise checks.fail("budget", budget, expected)
-        return Limit(float(found[1]) * _UNITS[found[2]], None)
+        return Limit(seconds, None)
     if isinstance(budget, bool | np.bool_) or not isinstance(budget, Real):
         raise checks.fail("budget", budget, expected, TypeError)
     if isinstance(budget, Integral):

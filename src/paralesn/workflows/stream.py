@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from paralesn.estimators.forecaster.live_members import Position
 from paralesn.estimators.live import Live, LiveState
 from paralesn.persistence import save
 from paralesn.tables.notes import listed
@@ -59,11 +60,19 @@ class LineReader:
         self._expected = _expected_numbers(live)
 
     def read(self, line: bytes, number: int) -> np.ndarray:
-        """Predictions after line `number`; a wrong line is counted and raises ValueError."""
+        """Predictions after line `number`; a wrong line is counted and raises ValueError.
+
+        So does one after which predictions or the state would not be finite, ever after.
+        """
+        before = self._live.state
         try:
-            return self._live.read(self._row(line), number)
+            predictions = self._live.read(self._row(line), number)
+            if not np.isfinite(predictions).all() or not _is_finite(self._live.state):
+                text = _quoted(line)
+                raise ValueError(f"expected numbers that give a finite prediction, got {text}")
+            return predictions
         except ValueError:
-            self._live.state = replace(self._live.state, lines=number)
+            self._live.state = replace(before, lines=number)
             raise
 
     def _row(self, line: bytes) -> np.ndarray:
@@ -77,10 +86,22 @@ class LineReader:
             row = np.zeros(0)
         wrong = row.size not in (width, width + targets)
         if wrong or (commas and commas != row.size - 1):
-            raise ValueError(f"expected {self._expected}, got {text[:80]!r}")
+            raise ValueError(f"expected {self._expected}, got {_quoted(line)}")
         if np.isinf(row).any() or (np.isnan(row[:width]).any() and not self._live.may_miss):
-            raise ValueError(f"expected finite numbers, got {text[:80]!r}")
+            raise ValueError(f"expected finite numbers, got {_quoted(line)}")
         return row
+
+
+def _quoted(line: bytes) -> str:
+    """The beginning of a line, as messages show it."""
+    return repr(line.decode("utf-8", errors="replace").strip()[:80])
+
+
+def _is_finite(state: LiveState) -> bool:
+    """Whether all states of reservoirs are; others are checked where they are made."""
+    at = state.state
+    states = at.states if isinstance(at, Position) else () if at is None else (at,)
+    return all(np.isfinite(h).all() for own in states for h in own.layers)
 
 
 def _expected_numbers(live: Live) -> str:
@@ -99,9 +120,12 @@ def _expected_numbers(live: Live) -> str:
 
 
 class StateSaver:
-    """Save the state of a stream: after every line, or at intervals and at the end.
+    """Save the state of a stream once its answers are out: after every line, or at intervals.
 
-    A state is never changed, only replaced by the next one, so the thread that saves sees either.
+    Only the state after the last line that `answered` was called for is ever saved, so what
+    is on disk may know less than the reader of the answers, never more: after a kill an answer may
+    come twice, but none is missing. A state is never changed, only replaced by the next one, so the
+    thread that saves sees either.
 
     Parameters
     ----------
@@ -109,27 +133,38 @@ class StateSaver:
     path : Path or None
         None saves nothing.
     seconds : float
-        Between saves; 0 saves in `line_read`.
+        Between saves; 0 saves in `answered`.
     on_error : function
         Told of an error between two saves; the last save raises it.
+    before : function
+        Called before each save: brings the answers to where the state will be, the disk.
     """
 
     def __init__(
-        self, live: Live, path: Path | None, seconds: float, on_error: Callable[[OSError], None]
+        self,
+        live: Live,
+        path: Path | None,
+        seconds: float,
+        on_error: Callable[[OSError], None],
+        before: Callable[[], object] = lambda: None,
     ) -> None:
         self._live, self._path, self._seconds, self._on_error = live, path, seconds, on_error
+        self._before = before
+        self._answered = live.state
         self._saved: LiveState | None = live.state if path and path.exists() else None
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def line_read(self) -> None:
-        """Call after every line, before its prediction is written."""
+    def answered(self) -> None:
+        """Call after every line, when its prediction, or what is wrong with it, is out."""
+        self._answered = self._live.state
         if self._seconds == 0:
             self._save()
 
     def _save(self) -> None:
-        state = self._live.state
+        state = self._answered
         if self._path is not None and state is not self._saved:
+            self._before()
             save(state, self._path)
             self._saved = state
 

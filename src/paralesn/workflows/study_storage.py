@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from paralesn import checks
-from paralesn.files import require
+from paralesn.files import DamagedFileError, require
+from paralesn.workflows.study_journal import StudyJournal
 from paralesn.workflows.worker_signs import SIGNS, Signs
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ FORMS = (
 )
 _PATIENCE = 10.0  # seconds until a server counts as out of reach
 _SETTLING = 60.0  # seconds in which processes that start together have made the tables
+# What Optuna raises where lines of a journal mean nothing to it.
+_UNREADABLE = (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError)
 _connected: dict[tuple[str, Signs], Any] = {}  # of this process: engines and channels are not cheap
 
 
@@ -57,7 +60,9 @@ def hidden(storage: str) -> str:
 
 
 def checked(storage: str) -> str:
-    """The storage; a URL of a kind that is not known is an error."""
+    """The storage; no name at all and a URL of a kind that is not known are errors."""
+    if not storage.strip():
+        raise checks.fail("storage", storage, FORMS)
     if not is_url(storage):
         return storage
     scheme = storage.partition("://")[0]
@@ -193,11 +198,20 @@ atexit.register(disconnect)
 
 
 def _journal(file: Path) -> "BaseStorage":
+    """A journal in a file, which other processes may write to at the same time.
+
+    They must agree on who writes: on a network file system `runtime.file_lock` says when they do.
+    """
     from optuna.storages import JournalStorage
-    from optuna.storages.journal import JournalFileBackend
 
     file.parent.mkdir(parents=True, exist_ok=True)
-    return JournalStorage(JournalFileBackend(str(file)))
+    journal = StudyJournal(file)
+    try:
+        return JournalStorage(journal)  # type: ignore[arg-type]
+    except DamagedFileError:
+        raise
+    except _UNREADABLE as error:
+        raise DamagedFileError(f"{file} is no journal of studies: {error!r}") from error
 
 
 def _redis(storage: str, signs: Signs, create: bool) -> "BaseStorage":

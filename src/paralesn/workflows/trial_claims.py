@@ -250,7 +250,9 @@ class Claims:
         if is_gone(worker):
             return True
         look = worker, alive, len(trial.intermediate_values)
-        return self._watch.unchanged(trial.number, look) > self._signs.grace
+        # A worker signs its trial at once, unless it is killed before.
+        grace = self._signs.grace if worker is not None else self._signs.grace_of_nameless
+        return self._watch.unchanged(trial.number, look) > grace
 
     def _fail_stale(self) -> None:
         """Fail trials whose heartbeat stopped, by the clock of the database."""

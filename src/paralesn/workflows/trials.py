@@ -1,6 +1,7 @@
 """Trials of a search: what was tried and found, kept in a file, and what to try next."""
 
 import json
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from paralesn.files import DamagedFileWarning
 from paralesn.workflows.candidates import Choice, Range, Settings, Space
 
 _FORMAT = 1
@@ -70,11 +72,11 @@ class TrialFile:
         """The trials so far. A last line that was not written to its end does not count."""
         if self._path is None or not self._path.exists():
             return []
-        lines = self._path.read_text("utf-8").split("\n")[:-1]
+        *lines, unfinished = self._path.read_bytes().split(b"\n")
         try:
             head, *rows = [json.loads(line) for line in lines] or [None]
-            trials = [Trial(**row) for row in rows]
-        except (ValueError, TypeError) as error:
+            trials = [_as_trial(row, number) for number, row in enumerate(rows)]
+        except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(
                 f"storage must be a file of trials, got {self._path}: {error}"
             ) from None
@@ -83,6 +85,9 @@ class TrialFile:
         if not isinstance(head, dict) or head.get("paralesn tune") != _FORMAT:
             raise ValueError(f"storage must be a file of trials, got {self._path}")
         check_about(head, self._head, str(self._path))
+        if unfinished:
+            message = f"{self._path}, passed over: line {len(lines) + 1} was not written to its end"
+            warnings.warn(message, DamagedFileWarning, stacklevel=5)
         return trials
 
     def _start(self) -> None:
@@ -90,9 +95,8 @@ class TrialFile:
         if self._path is not None and not self.trials:
             self._path.write_text(json.dumps(self._head) + "\n", "utf-8")
         elif self._path is not None:  # without a line that was not finished
-            text = self._path.read_text("utf-8")
-            if not text.endswith("\n"):
-                self._path.write_text(text[: text.rfind("\n") + 1], "utf-8")
+            with self._path.open("r+b") as file:
+                file.truncate(file.read().rfind(b"\n") + 1)
 
     def _add(self, trial: Trial) -> None:
         """Write a trial."""
@@ -100,6 +104,20 @@ class TrialFile:
         if self._path is not None:
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(trial._asdict()) + "\n")
+
+
+def _as_trial(row: Any, number: int) -> Trial:
+    """A trial from a line of its file."""
+    trial = Trial(**row)
+    is_whole = (
+        trial.number == number
+        and isinstance(trial.settings, dict)
+        and all(isinstance(value, int | float) for value in (trial.error, trial.seconds))
+        and isinstance(trial.note, str)
+    )
+    if not is_whole:
+        raise ValueError(f"line {number + 2} is no trial: {str(row)[:200]}")
+    return trial
 
 
 def check_about(found: dict[str, Any], expected: dict[str, Any], storage: str) -> None:

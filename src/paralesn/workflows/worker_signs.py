@@ -41,6 +41,11 @@ class Signs:
     poll: float = 1.0
 
     @property
+    def grace_of_nameless(self) -> float:
+        """Seconds after which a trial is lost that nobody has put a name to."""
+        return min(self.grace, max(1.0, self.interval / 6))
+
+    @property
     def whole_interval(self) -> int:
         """The interval as databases have it, in whole seconds."""
         return max(1, ceil(self.interval))

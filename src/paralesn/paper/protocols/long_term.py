@@ -19,6 +19,7 @@ from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.paper import results
 from paralesn.paper.catalogue import Task, read, tasks
 from paralesn.paper.configurations import Tuned
+from paralesn.paper.fields import OF_RUNS, POSITIVE
 from paralesn.paper.protocol import Protocol, Tell, Work
 from paralesn.paper.records import Record
 from paralesn.paper.results import Cell, Cells, Row
@@ -37,6 +38,7 @@ _EVERY = {"ettm1": 4, "ettm2": 4}  # learnt from once an hour, where there are f
 _FILE = "longterm.toml"
 _SPACE = "extended"  # the paper has none for it
 _TRIAL = "long-term trial"
+_FIELDS = {**OF_RUNS, "chosen": POSITIVE}
 
 
 def forecaster(run: Record, penalties: Iterable[float], held_out: float = 0.0) -> StateForecaster:
@@ -163,6 +165,8 @@ class LongTerm(Protocol):
     spaces = (_SPACE,)
     in_paper = False
     needed = ("task", "model", "seed", "configuration", "alpha", "metric", "metrics", "seconds")
+    needed_of_trials = ("task", "model", "seed", "configuration", "validation", "chosen")
+    fields = _FIELDS
 
     def tasks(self) -> dict[str, Task]:
         """The four sets."""
@@ -226,6 +230,17 @@ class LongTerm(Protocol):
     def knows(self, run: Record) -> bool:
         """Whether a run on record is of one of the sets."""
         return run["task"] in SETS and run["model"] == MODEL
+
+    def problem(self, run: Record) -> str | None:
+        """Why a run on record cannot be used, or None: both errors are shown."""
+        problem = super().problem(run)
+        if (
+            problem is None
+            and run["kind"] == self.name
+            and not {"mse", "mae"} <= set(run["metrics"])
+        ):
+            return "has metrics without mse or mae"
+        return problem
 
     def cell(self, row: Row, runs: Sequence[Record]) -> Cell:
         """The runs of a set, beside what others published."""

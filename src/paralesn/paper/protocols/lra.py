@@ -19,6 +19,7 @@ from paralesn import datasets
 from paralesn.paper import energy
 from paralesn.paper.catalogue import Task, read, tasks, tasks_of
 from paralesn.paper.configurations import Tuned
+from paralesn.paper.fields import OF_RUNS, POSITIVE
 from paralesn.paper.protocol import Protocol, Tell, Work, lacks_pytorch
 from paralesn.paper.protocols import lra_tables
 from paralesn.paper.protocols.classification import indicators, labels
@@ -36,6 +37,7 @@ _TRIAL_SEED = 1000
 _TRIAL_SHARE = 1 / 3
 _BLOCK = 4096  # cases that ridge regression digests at a time
 _TRIAL = "lra trial"
+_FIELDS = {**OF_RUNS, "chosen": POSITIVE}
 
 
 # -- judging candidates ----------------------------------------------------------------------------
@@ -225,6 +227,8 @@ class LongRangeArena(Protocol):
     spaces = (SPACE,)
     uses_every_core = True
     measures_energy = True
+    needed_of_trials = ("task", "model", "seed", "configuration", "validation", "chosen", "seconds")
+    fields = _FIELDS
 
     def tasks(self) -> dict[str, Task]:
         """The four."""

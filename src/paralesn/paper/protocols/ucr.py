@@ -19,6 +19,7 @@ from paralesn.features.filter_bank import FilterBank
 from paralesn.paper import results
 from paralesn.paper.catalogue import Task, read
 from paralesn.paper.configurations import Tuned
+from paralesn.paper.fields import OF_RUNS, Field, is_count, is_list_of
 from paralesn.paper.protocol import Protocol, Tell
 from paralesn.paper.records import Record
 from paralesn.paper.results import Cell, Cells, Row
@@ -30,6 +31,7 @@ _SIZES = ("train", "test", "length", "classes")
 _FILE = "classification.toml"
 _PUBLISHED = "UCR/published_accuracy.csv"
 _EVEN = 5e-5  # published accuracies have four digits
+_FIELDS = {**OF_RUNS, "sizes": Field(is_list_of(is_count), "a list of whole numbers")}
 
 
 def at_hand() -> list[str]:
@@ -99,6 +101,7 @@ class Archive(Protocol):
     spaces = ("extended",)  # nothing is searched: the defaults are ours, not the paper's
     in_paper = False
     needed = ("task", "model", "seed", "metric", "metrics", "seconds", "timing", "sizes")
+    fields = _FIELDS
     nothing = "the UCR archive, for no folder of PARALESN_DATA holds any of it"
 
     def tasks(self) -> dict[str, Task]:
@@ -150,6 +153,15 @@ class Archive(Protocol):
     def knows(self, run: Record) -> bool:
         """Whether a run on record is one of the classifier."""
         return run["model"] == MODEL
+
+    def problem(self, run: Record) -> str | None:
+        """Why a run on record cannot be used, or None: sizes and the time of it all are shown."""
+        problem = super().problem(run)
+        if problem is None and "total" not in run["timing"]:
+            return "has a timing without total"
+        if problem is None and len(run["sizes"]) != len(_SIZES):
+            return f"has sizes that are not {', '.join(_SIZES)}"
+        return problem
 
     def cell(self, row: Row, runs: Sequence[Record]) -> Cell:
         """The runs of a dataset, beside what others published; seconds are those of it all."""

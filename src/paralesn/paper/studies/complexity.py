@@ -4,8 +4,8 @@ The complexity analysis, scaling figure and count of parameters of the paper, as
 Each finished measurement is written to a JSON file at once, from which a later run continues.
 """
 
-import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from paralesn.files import machine, save_json, versions
+from paralesn.paper import records, strict_json
+from paralesn.paper.studies import record_checks
 from paralesn.paper.studies.complexity_child import (
     BUDGET_SECONDS,
     available_bytes,
@@ -217,14 +219,18 @@ def collect(
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The record in a file, checked to be one."""
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        if record["experiment"] == "complexity" and isinstance(record["measurements"], list):
-            return dict(record)
-    except (ValueError, KeyError, TypeError):
-        pass
-    raise ValueError(f"{path} does not hold measurements of complexity")
+    """The record in a file, checked to be one; damaged measurements are passed over."""
+    intact: dict[str, Any] | None = None
+    reasons: list[str] = []
+    with suppress(ValueError, KeyError, TypeError):
+        record = strict_json.parse(path.read_bytes())
+        if record["experiment"] == "complexity":
+            intact, reasons = record_checks.experiment(record)
+    if intact is None:
+        raise ValueError(": ".join([f"{path} does not hold measurements of complexity", *reasons]))
+    if reasons:
+        records.warn_of(path, reasons)
+    return intact
 
 
 def _earlier(path: Path, record: dict[str, Any]) -> list[Measurement]:

@@ -21,6 +21,7 @@ from paralesn.features.pooled_states import PooledStates
 from paralesn.paper import records
 from paralesn.paper.catalogue import read
 from paralesn.paper.records import Record
+from paralesn.paper.studies import record_checks
 from paralesn.readouts.mlp import MLP
 from paralesn.readouts.mlp_network import require_torch
 from paralesn.reservoirs.paralesn import ParalESN
@@ -109,23 +110,30 @@ def race(
     """Results of all runs, from the records in `out` where they are there."""
     torch = require_torch()
     path = out / "race.jsonl"
-    known = {identity(run): run for run in records.read(path) if run.get("kind") == "race"}
+    ledger = records.Ledger(path, _key, _problem)
     wanted = list(plan(tasks, models, settings))
     threads, data, at = torch.get_num_threads(), None, ""
     try:
         torch.set_num_threads(settings.threads)
         for run in wanted:
-            if identity(run) in known:
+            if identity(run) in ledger.records:
                 continue
             if data is None or at != run["task"]:
                 data, at = digits(run["task"], settings), run["task"]
             carry_out = _ours if run["model"] == OURS else _trainable
             done = run | carry_out(run, data, settings, out, report) | records.surroundings()
-            records.append(path, done)
-            known[identity(run)] = done
+            ledger.add(done)
     finally:
         torch.set_num_threads(threads)
-    return [known[identity(run)] for run in wanted]
+    return [ledger.records[identity(run)] for run in wanted]
+
+
+def _key(record: Record) -> str | None:
+    return identity(record) if record.get("kind") == "race" else None
+
+
+def _problem(record: Record) -> str | None:
+    return record_checks.race(record) if record.get("kind") == "race" else None
 
 
 def _last_states(reservoir: ParalESN) -> PooledStates:

@@ -25,9 +25,9 @@ def configurations(findings: Findings) -> Section:
             runs = chosen.get((row, task.name))
             if runs and not (row.space and _same(chosen, row, task.name)):
                 run = runs[0]
-                alpha = "" if run["alpha"] is None else f"{run['alpha']:.3g}"
+                alpha = "" if run.get("alpha") is None else f"{run['alpha']:.3g}"
                 lines.append(
-                    [task.title, run["space"], run["units"], len(runs), alpha,
+                    [task.title, run["space"], run.get("units", ""), len(runs), alpha,
                      _words(run["configuration"])]
                 )  # fmt: skip
         if lines:
