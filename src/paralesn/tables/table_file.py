@@ -88,8 +88,8 @@ class TableFile:
         assert self._dialect is not None
         return [number for number, _ in records(self._content.data, self._dialect)]
 
-    def frame(self, columns: Sequence[str]) -> Any:
-        """The columns named, as a pandas frame."""
+    def frame(self, columns: Sequence[str], text: Sequence[str] = ()) -> Any:
+        """The columns named, as a pandas frame; of a text file, those of `text` as they stand."""
         columns = list(columns)
         if self.kind == "parquet":
             from pyarrow import parquet
@@ -104,11 +104,11 @@ class TableFile:
         self._check_widths()
         if self.decimal is None and self._sampled_decimal == ",":
             self.decimal = ","
-        frame = self._read_csv(columns)
+        frame = self._read_csv(columns, text)
         if self.decimal is None and decimal_of(map(texts_of, _text_columns(frame))) == ",":
             # With decimal commas, 1.234 in other columns is no number with three decimals.
             self.decimal = ","
-            frame = self._read_csv(columns)
+            frame = self._read_csv(columns, text)
         return frame
 
     def _check_widths(self) -> None:
@@ -124,19 +124,20 @@ class TableFile:
         )]  # fmt: skip
         return decimal_of(zip(*rows, strict=False))
 
-    def _read_csv(self, columns: list[str]) -> Any:
+    def _read_csv(self, columns: list[str], text: Sequence[str]) -> Any:
         import pandas as pd
 
         assert self._dialect is not None
         names, sep = self.names, self._dialect.sep
         positions = [names.index(name) for name in columns]
+        kinds = {names.index(name): "str" for name in text if name in columns}
         file = rows_of(self._content.data, self._dialect)
         try:
             frame = pd.read_csv(
                 file, sep=r"\s+" if sep == " " else sep, header=None, names=range(len(names)),
                 usecols=positions, index_col=False, skipinitialspace=True, low_memory=False,
                 skip_blank_lines=len(names) > 1, encoding="utf-8", decimal=self.decimal or ".",
-                float_precision="round_trip",
+                float_precision="round_trip", dtype=kinds,
             )  # fmt: skip
         except pd.errors.EmptyDataError:
             frame = pd.DataFrame({position: [] for position in positions})
