@@ -17,7 +17,7 @@ DIFFERENT = [
     ["1", "01"],
     ["10", "1_0"],
     ["1", "True"],
-    ["1", "１"],
+    ["1", "\uff11"],
     ["0.1", "0.10"],
     ["1", "1.0000000000000000000000000000000000000001"],
 ]
@@ -84,7 +84,7 @@ def test_a_label_with_a_fraction_is_not_the_class_without():
     assert as_classes(["1e0"], np.array(["1", "1.0"])).tolist() == ["1e0"]
 
 
-@pytest.mark.parametrize("label", ["1_0", "１"])
+@pytest.mark.parametrize("label", ["1_0", "\uff11"])
 def test_only_numbers_are_numbers_to_predict(label):
     labels = [str(k / 8) for k in range(20)]
     cases = LabelledCases(np.zeros((21, 2, 1)), [*map(str, range(21))], [*labels, label])
@@ -93,7 +93,7 @@ def test_only_numbers_are_numbers_to_predict(label):
         target_numbers(cases.labels, cases.names)
 
 
-@pytest.mark.parametrize("value", ["1_0", "１"])
+@pytest.mark.parametrize("value", ["1_0", "\uff11"])
 def test_values_of_archives_are_written_as_numbers(value):
     with pytest.raises(DamagedFileError, match="line 1: could not convert"):
         parse_tsv(f"a\t1\t{value}\n".encode(), "x.tsv")
@@ -106,5 +106,5 @@ def test_headers_that_say_nothing():
         parse_ts(b"@\n@data\n", "x.ts")
     for count in ("two", "1_0", "9" * 5000):
         header = f"@classLabel true a\n@dimensions {count}\n@data\n1:a\n"
-        with pytest.raises(DamagedFileError, match="@dimensions is .* expected a number"):
+        with pytest.raises(DamagedFileError, match=r"@dimensions is .* expected a number"):
             parse_ts(header.encode(), "x.ts")

@@ -195,11 +195,13 @@ def class_weight(texts: list[str] | None) -> "dict[str, float] | str | None":
         return None
     if [text.strip().lower() for text in texts] == ["balanced"]:
         return "balanced"
+    from paralesn.tables.numerals import plain_numbers
+
     weights: dict[str, float] = {}
     for text in texts:
         label, equals, number = text.rpartition("=")
         try:
-            weight = float(number)
+            (weight,) = plain_numbers([number])
         except ValueError:
             weight = -1.0
         if not equals or not label or not 0 <= weight < float("inf"):
@@ -222,7 +224,7 @@ def season(text: str) -> str | int:
     """Rows of a season from auto or a number; 1: none."""
     if text.strip().lower() == "auto":
         return "auto"
-    if text.strip().isdigit() and int(text) >= 1:
+    if re.fullmatch("[0-9]{1,9}", text.strip()) and int(text) >= 1:
         return int(text)
     raise typer.BadParameter(
         f"--season is {text!r}, expected auto or a number of rows", param_hint="--season"

@@ -1,4 +1,4 @@
-"""Names of cases and series, and labels: text as it came, or the whole numbers that all of it is."""
+"""Names of cases and series, and labels: text as it came, or the whole numbers that it is."""
 
 import re
 from collections.abc import Iterable

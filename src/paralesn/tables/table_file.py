@@ -86,7 +86,7 @@ class TableFile:
     def _lines(self) -> list[int]:
         """The line that each row of the table ends in."""
         assert self._dialect is not None
-        return [number for number, _ in records(self._content.data, self._dialect)]
+        return [number for number, _ in records(self._content.data, self._dialect, self.path.name)]
 
     def frame(self, columns: Sequence[str], text: Sequence[str] = ()) -> Any:
         """The columns named, as a pandas frame; of a text file, those of `text` as they stand."""
@@ -120,7 +120,7 @@ class TableFile:
         """The decimal separator in the first rows, of all columns."""
         assert self._dialect is not None
         rows = [row for _, (_, row) in zip(
-            range(_SAMPLE), records(self._content.data, self._dialect), strict=False
+            range(_SAMPLE), records(self._content.data, self._dialect, self.path.name), strict=False
         )]  # fmt: skip
         return decimal_of(zip(*rows, strict=False))
 
