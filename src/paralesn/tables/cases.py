@@ -219,8 +219,9 @@ def as_classes(labels: list[str], classes: np.ndarray) -> np.ndarray:
         number: label for number, label in zip(whole, known.values(), strict=True)
         if number is not None and whole.count(number) == 1
     }  # fmt: skip
-    converted = [
-        known[label] if label in known else numbers.get(whole_number(label), label)
-        for label in labels
-    ]
+    converted = []
+    for label in labels:
+        number = whole_number(label)
+        same = label if number is None else numbers.get(number, label)
+        converted.append(known.get(label, same))
     return np.array(converted, dtype=object)

@@ -56,7 +56,7 @@ class Clock(NamedTuple):
             return np.asarray(numbers)
         if count and not self._can_hold(last, count):
             raise TableError(
-                f"{count} steps ({self}) after {format_times(last[None])[0]} go beyond "
+                f"{count} steps ({self}) after {format_times(np.array([last]))[0]} go beyond "
                 f"{LATEST}, the latest time that nanoseconds since 1970 can hold"
             )
         if self.kind == "months":
@@ -186,7 +186,7 @@ def _differences(times: np.ndarray) -> np.ndarray:
 def format_times(times: np.ndarray) -> list[str]:
     """Times as text, without the time of day where all are at midnight."""
     if not np.issubdtype(times.dtype, np.datetime64):
-        return [f"{value:.12g}" for value in times]
+        return [f"{value:.15g}" for value in times]
     seconds = times.astype("M8[s]")
     if (times != seconds).any():
         return [str(value).replace("T", " ") for value in times]

@@ -1,7 +1,7 @@
 """Names of cases and series, and labels: text as it came, or the whole numbers that it is."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from decimal import Decimal
 
 _WHOLE = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:\.\d*)?(?:[eE][+-]?\d{1,3})?", re.ASCII)
@@ -40,6 +40,20 @@ def whole_numbers(texts: Iterable[str]) -> list[int] | None:
             known[text] = number
         numbers.append(known[text])
     return numbers
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """The name of a column that is added to others: with underscores behind it where it is taken.
+
+    Examples
+    --------
+    >>> from paralesn.tables.labels import free_name
+    >>> free_name("step", {"y"}), free_name("step", {"step", "step_"})
+    ('step', 'step__')
+    """
+    while name in taken:
+        name += "_"
+    return name
 
 
 def as_names(texts: list[str]) -> list[str]:

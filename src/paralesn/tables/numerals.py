@@ -158,6 +158,18 @@ def _matches(texts: Iterable[str], pattern: re.Pattern[str]) -> int:
     return sum(pattern.fullmatch(text) is not None for text in texts)
 
 
+def is_numeral(text: str) -> bool:
+    """Whether a text is a number in some notation.
+
+    Examples
+    --------
+    >>> from paralesn.tables.numerals import is_numeral
+    >>> [is_numeral(text) for text in ("-1.234,5", "+2e3", "-1-2", "")]
+    [True, True, False, False]
+    """
+    return _NUMERIC.fullmatch(text) is not None
+
+
 def plain_numbers(texts: Sequence[str]) -> list[float]:
     """Numbers with decimal points, nan or inf; ValueError for what only Python takes for one.
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from paralesn.files import require
 from paralesn.tables.errors import TableError as TableError
+from paralesn.tables.formulas import unescaped
 from paralesn.tables.labels import as_names
 from paralesn.tables.notes import listed
 from paralesn.tables.numerals import (
@@ -70,7 +71,8 @@ class Table:
         """
         texts = [None if text is None else text.strip() or None for text in self.texts(name)]
         known = list(dict.fromkeys(text for text in texts if text is not None))
-        meant = dict(zip(known, as_names(known), strict=True))
+        plain = unescaped(known) if self.file.kind == "text" else known
+        meant = dict(zip(known, as_names(plain), strict=True))
         return np.array([None if text is None else meant[text] for text in texts], object)
 
     def is_numeric(self, name: str) -> bool:

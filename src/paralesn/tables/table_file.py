@@ -11,6 +11,8 @@ from paralesn.tables.content import load_content
 from paralesn.tables.dialect import Dialect, check_widths, find_dialect, records, rows_of
 from paralesn.tables.errors import TableError
 from paralesn.tables.excel import Sheet, read_sheet
+from paralesn.tables.formulas import unescaped
+from paralesn.tables.notes import listed
 from paralesn.tables.numerals import decimal_of
 from paralesn.tables.reading import Reading
 
@@ -49,6 +51,14 @@ class TableFile:
             self._dialect = self._find_dialect()
             self.names = self._dialect.names
             self.notes += self._dialect.notes()
+            plain = unescaped(self.names)
+            marked = [name for name, own in zip(plain, self.names, strict=True) if name != own]
+            if marked:
+                self.names = plain
+                self.notes.append(
+                    "apostrophes that keep spreadsheets from running names are left out: "
+                    f"{listed([repr(name) for name in marked], 5)}"
+                )
 
     def _find_dialect(self) -> Dialect:
         """The layout of a text file; a line of names is looked for where it was, then anywhere."""
@@ -60,7 +70,7 @@ class TableFile:
             except TableError:
                 dialect = None
         wanted = {*known.targets, *known.exog, *known.by, *([known.time] if known.time else [])}
-        if dialect is None or not wanted <= set(dialect.names):
+        if dialect is None or not wanted <= {*dialect.names, *unescaped(dialect.names)}:
             dialect = find_dialect(data, name, known.sep)
         return dialect
 

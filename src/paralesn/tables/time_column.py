@@ -186,9 +186,8 @@ def _of_numbers(table: Table, name: str, notation: str | None) -> Times:
 def _as_floats(table: Table, name: str, values: np.ndarray) -> np.ndarray:
     """Times that are numbers and no dates; whole ones that floats cannot tell apart are refused."""
     floats = values.astype(float)
-    is_whole = values.dtype.kind in "iu"
-    wrong = np.flatnonzero((values > 2**53) | (values < -(2**53))) if is_whole else ()
-    if len(wrong):
+    wrong = np.flatnonzero((values > 2**53) | (values < -(2**53)))
+    if values.dtype.kind in "iu" and wrong.size:
         raise TableError(
             f"{table.location(int(wrong[0]))}: the time ({name!r}) is {values[wrong[0]]}, expected "
             "a number up to 2**53; `time_format` says which dates such numbers are",

@@ -150,9 +150,8 @@ def read_pandas_index(
 def as_exact(times: np.ndarray, name: str) -> np.ndarray:
     """Times that are numbers as floats; ValueError for whole ones that floats cannot tell apart."""
     numbers = times.astype(float)
-    is_whole = times.dtype.kind in "iu"
-    wrong = np.flatnonzero((times > 2**53) | (times < -(2**53))) if is_whole else ()
-    if len(wrong):
+    wrong = np.flatnonzero((times > 2**53) | (times < -(2**53)))
+    if times.dtype.kind in "iu" and wrong.size:
         raise ValueError(
             f"times of {name} must be at most 2**53 as numbers, got {times[wrong[0]]} in row "
             f"{wrong[0]}; give dates, or count from a later time"
