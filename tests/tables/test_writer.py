@@ -78,6 +78,13 @@ def test_labels_are_read_as_they_were(tmp_path):
     assert (cases.names, cases.labels) == (columns["case"], labels)
 
 
+def test_a_carriage_return_is_no_line_end(tmp_path):
+    columns = {"case": ["a\rb", "c"], "time": [0, 0], "value": [1.5, -2], "label": ["x\r\ny", "z"]}
+    save_columns(tmp_path / "c.csv", columns)
+    cases = read_cases(tmp_path / "c.csv")
+    assert (cases.names, cases.labels) == (columns["case"], columns["label"])
+
+
 def test_tables_of_the_paper_hold_no_formulas():
     table = Table("t", "T", "model", [Column("=a")], [Line("@m", [Entry(Number(-1.5))]),
                                                       Line("n", [Entry("-x")])])  # fmt: skip

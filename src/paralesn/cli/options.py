@@ -250,8 +250,27 @@ def seconds(text: str | None) -> float | None:
     return float(match[1]) * factor[match[2]]
 
 
+_NAME, _RESULT = 255, 80  # bytes of a name, and of the longest of a result in a folder
+
+
+def check_name(path: Path, option: str) -> None:
+    """Raise for a name that no file or folder can have, before hours of work and not after."""
+    why: object = None
+    if any(len(os.fsencode(part)) > _NAME for part in path.parts):
+        why = f"a name is longer than {_NAME} bytes"
+    else:
+        try:
+            os.lstat(path / ("x" * _RESULT))
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except (OSError, ValueError) as error:  # too long a path; a character that cannot be in it
+            why = getattr(error, "strerror", None) or error
+    raise typer.BadParameter(f"{str(path)[:60]!r} cannot be written: {why}", param_hint=option)
+
+
 def folder(out: Path, option: str = "--out") -> Path:
-    """The folder, checked to be one or that it can be made."""
+    """The folder, checked to be one or that it can be made, with files in it."""
+    check_name(out, option)
     if not out.parent.is_dir():
         raise typer.BadParameter(f"the folder {out.parent} does not exist", param_hint=option)
     if out.exists() and not out.is_dir():
@@ -263,6 +282,13 @@ def folder(out: Path, option: str = "--out") -> Path:
 
 
 def file_in_folder(path: Path | None, option: str) -> None:
-    """Check that the folder of a file to write exists."""
-    if path is not None and not path.parent.is_dir():
+    """Check that a file to write can be made in a folder that exists."""
+    if path is None:
+        return
+    check_name(path, option)
+    if not path.parent.is_dir():
         raise typer.BadParameter(f"the folder {path.parent} does not exist", param_hint=option)
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise typer.BadParameter(
+            f"the folder {path.parent} cannot be written to", param_hint=option
+        )

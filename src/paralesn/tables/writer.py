@@ -23,9 +23,13 @@ def write_columns(file: IO[str], columns: Columns) -> None:
 
 def write_rows(file: IO[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write rows of cells to an open text file, the names of columns first."""
-    writer = csv.writer(file, lineterminator="\n")
+    plain = csv.writer(file, lineterminator="\n")
+    quoted = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     for row in rows:
-        writer.writerow([escaped(cell) if isinstance(cell, str) else cell for cell in row])
+        cells = [escaped(cell) if isinstance(cell, str) else cell for cell in row]
+        # Python does not quote a carriage return by itself, which readers take for a line end.
+        writer = quoted if any(isinstance(cell, str) and "\r" in cell for cell in cells) else plain
+        writer.writerow(cells)
 
 
 def save_columns(path: Path, columns: Columns) -> None:

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 from rich.table import Table
+from rich.text import Text
 
 from paralesn.estimators.forecaster.fitted import FittedForecaster
 from paralesn.tables.labels import free_name
-from paralesn.tables.notes import counted
+from paralesn.tables.notes import counted, shown
 from paralesn.tables.writer import save_columns
 from paralesn.workflows.describe import plain
 from paralesn.workflows.file_series import FileSeries
@@ -50,7 +51,8 @@ def error_table(result: ForecastResult) -> Table | None:
             if series.is_long:
                 cells.append(f"{wins(result, target)[method]} series")
             style = "bold" if method == best else None
-            table.add_row(target, method_label(result, method), *cells, style=style)
+            names = (Text(shown(target)), method_label(result, method))
+            table.add_row(*names, *cells, style=style)
         table.add_section()
     return table
 
