@@ -1,7 +1,8 @@
 """A file that holds a table: its columns as pandas reads them, and where its rows are."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -39,10 +40,8 @@ class TableFile:
         self.decimal = self.reading.decimal or implied
         if self.kind == "parquet":
             require("pyarrow", "tables", purpose="reading Parquet")
-            from pyarrow import parquet
-
-            schema = parquet.read_schema(io.BytesIO(self._content.data))
-            self.names = [str(name) for name in schema.names]
+            with self._parquet() as (file, parquet):
+                self.names = [str(name) for name in parquet.read_schema(file).names]
         elif self.kind == "excel":
             self._sheet = read_sheet(self._content.data, path, self.reading.sheet)
             self.names = self._sheet.names
@@ -102,11 +101,9 @@ class TableFile:
         """The columns named, as a pandas frame; of a text file, those of `text` as they stand."""
         columns = list(columns)
         if self.kind == "parquet":
-            from pyarrow import parquet
-
-            # With the metadata, pandas would turn columns that once were an index back into one.
-            source = parquet.read_table(io.BytesIO(self._content.data), columns=columns)
-            return source.to_pandas(ignore_metadata=True)
+            with self._parquet() as (file, parquet):
+                # With the metadata, pandas would turn columns that were an index back into one.
+                return parquet.read_table(file, columns=columns).to_pandas(ignore_metadata=True)
         if self._sheet is not None:
             positions = [self.names.index(name) for name in columns]
             frame = self._sheet.frame[positions].reset_index(drop=True)
@@ -120,6 +117,16 @@ class TableFile:
             self.decimal = ","
             frame = self._read_csv(columns, text)
         return frame
+
+    @contextmanager
+    def _parquet(self) -> Iterator[tuple[io.BytesIO, Any]]:
+        """The content and the package that reads it, whose errors name the file."""
+        from pyarrow import lib, parquet
+
+        try:
+            yield io.BytesIO(self._content.data), parquet
+        except (lib.ArrowException, OSError) as error:
+            raise TableError(f"{self.path.name} is damaged: {error}") from error
 
     def _check_widths(self) -> None:
         assert self._dialect is not None
