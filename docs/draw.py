@@ -228,7 +228,7 @@ def classify_page():
     path = FOLDER / "classify_page.png"
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as session:
         page_file = Path(folder) / "report.html"
-        own_cases.write(classify_files(data), page_file, "Fish_TRAIN.tsv")
+        page_file.write_text(own_cases.made(classify_files(data), "Fish_TRAIN.tsv"), "utf-8")
         installed = shutil.which("chromium")
         browser = session.chromium.launch(executable_path=installed, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 900, "height": 500}, color_scheme="light")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from paralesn.report.confusion_matrix import confusion, elided
-from paralesn.report.own_cases import write
+from paralesn.report.own_cases import made
 from paralesn.report.own_cases_drawn import margins, most_confused, typical, worst
 from paralesn.tables.cases import LabelledCases
 from paralesn.workflows.case_result import CaseRequest
@@ -18,7 +18,7 @@ REQUEST = CaseRequest(folds=3, repeats=2)
 
 
 def page_of(result, folder, *names):
-    write(result, folder / "report.html", *names, words=str.upper)
+    (folder / "report.html").write_text(made(result, *names, words=str.upper), "utf-8")
     return (folder / "report.html").read_text(encoding="utf-8")
 
 

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from paralesn.report.own_forecast import write
+from paralesn.report.own_forecast import made
 from paralesn.report.own_forecast_checks import autocorrelation
 from paralesn.report.time_axis import TimeAxis, date_ticks
 from paralesn.report.time_charts import thinned
@@ -17,7 +17,7 @@ pd = pytest.importorskip("pandas")
 
 
 def page_of(result, folder):
-    write(result, folder / "report.html", str.upper)
+    (folder / "report.html").write_text(made(result, str.upper), "utf-8")
     return (folder / "report.html").read_text()
 
 

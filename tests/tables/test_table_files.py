@@ -255,3 +255,42 @@ def test_an_encrypted_archive_is_refused(write):
     packed[packed.index(b"PK\1\2") + 8] |= 1
     with pytest.raises(TableError, match="encrypted"):
         read_table(write(bytes(packed), "data.zip"))
+
+
+# -- line ends and huge values ---------------------------------------------------------------------
+
+DAYS = "day,y\n2024-01-01,1\n2024-01-02,2\n2024-01-03,3\n"
+
+
+@pytest.mark.parametrize("before", ["", "# " + "x" * 5000 + "\n"])
+@pytest.mark.parametrize("end", ["\r", "\r\n"])
+def test_lines_end_in_any_way(write, before, end):
+    observations = read_observations(write((before + DAYS).replace("\n", end)))
+    assert observations.y.ravel().tolist() == [1, 2, 3]
+
+
+def test_lines_end_in_several_ways(write):
+    assert read_observations(write(DAYS.replace("\n", "\r", 2))).y.ravel().tolist() == [1, 2, 3]
+    quoted = 'day,y,note\r2024-01-01,1,"a\nb"\r2024-01-02,2,c\r'
+    with pytest.raises(TableError, match=r"data\.csv: a carriage return without a line feed"):
+        read_observations(write(quoted))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "day,y,note\n2024-01-01,1," + "x" * 140_000 + "\n2024-01-02,2,a\n",
+        'day,y,note\n2024-01-01,1,"' + "x" * 140_000 + '"\n2024-01-02,2,a\n',
+        "day,y," + "x" * 140_000 + "\n2024-01-01,1,2\n2024-01-02,2,3\n",
+    ],
+)
+def test_huge_values_and_names_are_refused(write, text):
+    with pytest.raises(TableError, match=r"data\.csv.*more than 131072 characters"):
+        read_observations(write(text), ["y"])
+
+
+def test_a_huge_value_further_down_is_refused_where_lines_are_told_apart(write):
+    rows = [f"2024-01-01 {k // 60:02}:{k % 60:02},{k},a\n" for k in range(300)]
+    rows[250] = '2024-01-01 04:10,250,"' + "x" * 140_000 + '"\n'
+    with pytest.raises(TableError, match=r"data\.csv, line 25\d: .*more than 131072 characters"):
+        read_observations(write("day,y,note\n" + "".join(rows)), ["y"])

@@ -28,6 +28,10 @@ def test_a_line_is_read_however_it_ends(live, forecaster, line):
         (b"1,5", r"expected 1 number \(load\), got '1,5'"),
         (b"", r"expected 1 number \(load\), got ''"),
         (b"nan", "expected finite numbers, got 'nan'"),
+        (b"infinity", "expected finite numbers, got 'infinity'"),
+        (b"1e999", "expected finite numbers, got '1e999'"),
+        (b"1_0", r"expected 1 number \(load\), got '1_0'"),
+        ("\uff11".encode(), r"expected 1 number \(load\), got '\uff11'"),
         (b"\xff", "expected 1 number"),
     ],
 )

@@ -121,7 +121,7 @@ def _write(
     console: Console,
 ) -> dict[str, Any]:  # fmt: skip
     """Write predictions, the model and reports, say where, and give the record."""
-    from paralesn.files import save_json
+    from paralesn.files import save_json, save_text
     from paralesn.report import own_cases
     from paralesn.tables.writer import save_columns
     from paralesn.workflows import case_record
@@ -131,6 +131,7 @@ def _write(
     record = case_record.as_record(result, *names)
     record["notes"] = [options.as_options(note) for note in record["notes"]]
     columns = case_record.prediction_columns(result)
+    page = own_cases.made(result, *names, words=options.as_options)
     out.mkdir(exist_ok=True)
     paths = {"model": out / "model.safetensors"}
     if columns is not None:
@@ -138,7 +139,7 @@ def _write(
         save_columns(paths["predictions"], columns)
     save_cases_model(result, paths["model"], missing)
     paths |= {"page": out / "report.html", "report": out / "report.json"}
-    own_cases.write(result, paths["page"], *names, words=options.as_options)
+    save_text(page, paths["page"])
     record["written"] = {name: str(path) for name, path in paths.items()}
     save_json(record, paths["report"])
     for name, path in paths.items():

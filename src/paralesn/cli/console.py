@@ -32,13 +32,18 @@ def wide(console: Console) -> Console:
 
 
 def say(console: Console, text: str) -> None:
-    """Print text as it is, without markup or folding."""
-    console.print(text, markup=False, soft_wrap=True, highlight=False)
+    """Print text on one line, without markup or folding; control characters are escaped."""
+    from paralesn.tables.notes import shown
+
+    console.print(shown(text), markup=False, soft_wrap=True, highlight=False)
 
 
 def print_json(value: Any) -> None:
     """Print a result for scripts."""
-    typer.echo(json.dumps(value, allow_nan=False, ensure_ascii=False))
+    text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+    # JSON itself escapes only those control characters that are ASCII.
+    typer.echo("".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+               if not text.isprintable() else text)  # fmt: skip
 
 
 def buffered_output() -> None:
@@ -84,7 +89,7 @@ def progress() -> Iterator[Callable[[str, float], None]]:
     Gives the function to call with what is being done and the share of it that is done.
     """
     console = stderr()
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     with Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as shown:

@@ -127,7 +127,7 @@ def _write(
     result: "ForecastResult", cleaning: "Cleaning", out: Path, console: Console
 ) -> dict[str, Any]:
     """Write the forecast, the model, a picture and reports, say where, and give the record."""
-    from paralesn.files import save_json
+    from paralesn.files import save_json, save_text
     from paralesn.report import own_forecast
     from paralesn.workflows import forecast_report as reports
     from paralesn.workflows.forecast_picture import plot
@@ -141,13 +141,15 @@ def _write(
         "picture": out / "forecast.png", "page": out / "report.html", "report": out / "report.json",
     }  # fmt: skip
     by = sorted(set(result.methods))
+    # What is drawn from people's names and numbers comes first: nothing is written if it fails.
+    page = own_forecast.made(result, options.as_options)
+    if not picture(console, paths["picture"], partial(plot, result)):
+        del paths["picture"]
     reports.write_csv(result, paths["forecast"])
     say(console, f"Forecast: {paths['forecast']} (by the {' and the '.join(by)})")
     save_forecaster(result, cleaning, paths["model"])
     say(console, f"Model: {paths['model']}")
-    if not picture(console, paths["picture"], partial(plot, result)):
-        del paths["picture"]
-    own_forecast.write(result, paths["page"], options.as_options)
+    save_text(page, paths["page"])
     say(console, f"Page: {paths['page']}")
     record["written"] = {name: str(path) for name, path in paths.items()}
     save_json(record, paths["report"])

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from paralesn.cli.application import app, exit_on_error, load_model
 from paralesn.cli.console import console_for, picture, print_json
@@ -47,11 +48,13 @@ def _plot(reservoir: Any, path: Path, console: Console) -> None:
 
 
 def _print(record: dict[str, Any]) -> None:
+    from paralesn.tables.notes import shown
+
     table = Table(show_header=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for name, value in _lines(record):
-        table.add_row(name, value)
+        table.add_row(Text(shown(name)), Text(shown(value)))
     Console().print(table)
 
 

@@ -195,11 +195,13 @@ def class_weight(texts: list[str] | None) -> "dict[str, float] | str | None":
         return None
     if [text.strip().lower() for text in texts] == ["balanced"]:
         return "balanced"
+    from paralesn.tables.numerals import plain_numbers
+
     weights: dict[str, float] = {}
     for text in texts:
         label, equals, number = text.rpartition("=")
         try:
-            weight = float(number)
+            (weight,) = plain_numbers([number])
         except ValueError:
             weight = -1.0
         if not equals or not label or not 0 <= weight < float("inf"):
@@ -222,7 +224,7 @@ def season(text: str) -> str | int:
     """Rows of a season from auto or a number; 1: none."""
     if text.strip().lower() == "auto":
         return "auto"
-    if text.strip().isdigit() and int(text) >= 1:
+    if re.fullmatch("[0-9]{1,9}", text.strip()) and int(text) >= 1:
         return int(text)
     raise typer.BadParameter(
         f"--season is {text!r}, expected auto or a number of rows", param_hint="--season"
@@ -257,8 +259,27 @@ def finite_seconds(value: float) -> float:
     return value
 
 
+_NAME, _RESULT = 255, 80  # bytes of a name, and of the longest of a result in a folder
+
+
+def check_name(path: Path, option: str) -> None:
+    """Raise for a name that no file or folder can have, before hours of work and not after."""
+    why: object = None
+    if any(len(os.fsencode(part)) > _NAME for part in path.parts):
+        why = f"a name is longer than {_NAME} bytes"
+    else:
+        try:
+            os.lstat(path / ("x" * _RESULT))
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except (OSError, ValueError) as error:  # too long a path; a character that cannot be in it
+            why = getattr(error, "strerror", None) or error
+    raise typer.BadParameter(f"{str(path)[:60]!r} cannot be written: {why}", param_hint=option)
+
+
 def folder(out: Path, option: str = "--out") -> Path:
-    """The folder, checked to be one or that it can be made."""
+    """The folder, checked to be one or that it can be made, with files in it."""
+    check_name(out, option)
     if not out.parent.is_dir():
         raise typer.BadParameter(f"the folder {out.parent} does not exist", param_hint=option)
     if out.exists() and not out.is_dir():
@@ -270,6 +291,13 @@ def folder(out: Path, option: str = "--out") -> Path:
 
 
 def file_in_folder(path: Path | None, option: str) -> None:
-    """Check that the folder of a file to write exists."""
-    if path is not None and not path.parent.is_dir():
+    """Check that a file to write can be made in a folder that exists."""
+    if path is None:
+        return
+    check_name(path, option)
+    if not path.parent.is_dir():
         raise typer.BadParameter(f"the folder {path.parent} does not exist", param_hint=option)
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise typer.BadParameter(
+            f"the folder {path.parent} cannot be written to", param_hint=option
+        )

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from paralesn.cli.application import FAILED, INTERRUPTED, app
 from paralesn.cli.console import console_for, print_json, say, wide
-from paralesn.cli.options import Json, folder
+from paralesn.cli.options import Json, check_name, folder
 
 if TYPE_CHECKING:
     from paralesn.paper.dask_cluster import Cluster
@@ -102,12 +102,15 @@ def search(
 
     console = console_for(json)
     folder(out)
+    if "://" not in storage:
+        check_name(Path(storage), "--storage")
     try:
         checked(storage)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--storage") from None
     if export is not None:
         folder(export.parent, "--export")
+        check_name(export, "--export")
     studies = _studies(console, _resolve(what or ["regression"], models), spaces)
     path = _records(out)
     _search(console, studies, storage, Budget(trials, seconds), jobs or _cores(), path)
@@ -150,6 +153,8 @@ def reproduce(
     names = [*(what or ()), *(tasks or ())] or None
     wanted, country = _resolve(names, models), _country(country)
     path = _records(folder(out))
+    if studies is not None and "://" not in studies:
+        check_name(Path(studies), "--studies")
     if search:
         studies = studies or str(out / "studies")
         looked_for = _studies(console, wanted, None)

@@ -1,6 +1,7 @@
 """The command `predict`: a saved model and new data in, a CSV out."""
 
 import sys
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -71,6 +72,7 @@ def predict(
     from paralesn.workflows.trained_cases import load_case_training
     from paralesn.workflows.trained_file import load_training
 
+    options.file_in_folder(out, "--out")
     is_tidied = any((missing, gaps, duplicates))
     cleaning = options.cleaning(missing, gaps, duplicates) if is_tidied else None
     reading = options.reading(sep, decimal, thousands)
@@ -123,5 +125,10 @@ def _record(kind: str, predictions: "Predictions") -> dict[str, Any]:
         record |= evaluation_record(len(columns["case"]), predictions.evaluation)
     if kind in (*_FORECASTERS, *_OF_CASES):
         record["notes"] = [options.as_options(note) for note in predictions.notes]
-    rows = zip(*columns.values(), strict=True)
+    rows = zip(*(map(_plain, column) for column in columns.values()), strict=True)
     return record | {"predictions": [dict(zip(columns, row, strict=True)) for row in rows]}
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON can hold it."""
+    return None if isinstance(value, float) and not isfinite(value) else value

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from paralesn.cli.application import app
 from paralesn.cli.console import console_for, picture, print_json, say, stderr, wide
-from paralesn.cli.options import Json, finite_seconds, folder
+from paralesn.cli.options import Json, check_name, file_in_folder, finite_seconds, folder
 
 if TYPE_CHECKING:
     from paralesn.paper.studies.demo import Demonstration
@@ -33,8 +33,7 @@ def demo(
     """Predict chaotic series with the estimators, beside an echo state network."""
     from paralesn.paper.studies.demo import demonstrate, plot
 
-    if not out.parent.is_dir():
-        raise typer.BadParameter(f"the folder {out.parent} does not exist", param_hint="--out")
+    file_in_folder(out, "--out")
     with stderr().status("compiling on the first run, then predicting ..."):
         result = demonstrate(units, steps, horizon, seed)
     if not json:
@@ -162,6 +161,9 @@ def sensitivity(
     )
 
     console = console_for(json)
+    folder(out)
+    if "://" not in studies:
+        check_name(Path(studies), "--studies")
     try:
         (task,) = chosen([task], tasks(), "task")
         (model,) = chosen([model], models(), "model")
@@ -171,7 +173,7 @@ def sensitivity(
         few = isinstance(error, TooFewTrialsError)
         hint = f": run `paralesn search {task}` first" if few else ""
         raise typer.BadParameter(f"{error}{hint}", param_hint="TASK") from None
-    folder(out).mkdir(exist_ok=True)
+    out.mkdir(exist_ok=True)
     console.print(table(measured))
     name = f"{task}-{model.replace(' (deep)', '-deep').replace(' ', '-')}-{space}"
     save_json(as_record(measured), out / f"{name}.json")

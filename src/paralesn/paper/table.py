@@ -4,13 +4,14 @@ A table has a line for each model (or dataset) and a column for each task (or qu
 holds our figure, the paper's, or both. Reports make HTML of the same tables.
 """
 
-import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from paralesn.tables.writer import write_rows
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -268,10 +269,10 @@ def _math(number: Number, digits: Digits, bold: bool) -> str:
 
 def as_csv(table: Table) -> str:
     """The table as comma-separated values, all digits of them."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([table.head, *(column.title for column in table.columns)])
+    rows: list[list[Any]] = [[table.head, *(column.title for column in table.columns)]]
     for line in table.lines:
         values = [entry.value for entry in line.entries]
-        writer.writerow([line.label, *[v.mean if isinstance(v, Number) else v for v in values]])
+        rows.append([line.label, *[v.mean if isinstance(v, Number) else v for v in values]])
+    text = io.StringIO()
+    write_rows(text, rows)
     return text.getvalue()

@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from datetime import date
-from pathlib import Path
 
 import numpy as np
 
 from paralesn import __version__
-from paralesn.files import save_text
 from paralesn.report.charts import Axis, Series, dots, xy
 from paralesn.report.confusion_matrix import MANY, confusion, elided
 from paralesn.report.elements import Element, Entry, Figure, Look, Section, Table, Tiles
@@ -40,10 +38,8 @@ _POINTS = 2000  # cases of a scatter plot
 _WORDS = {"better": "better", "unclear": "not clear", "worse": "worse"}
 
 
-def write(
-    result: CaseResult, path: Path, train: str, test: str | None = None, words: Words = str
-) -> None:
-    """Write the page; `train` and `test` name the files, `words` spells parameters."""
+def made(result: CaseResult, train: str, test: str | None = None, words: Words = str) -> str:
+    """The page as HTML; `train` and `test` name the files, `words` spells parameters."""
     cases, lengths = len(result.train.names), [len(values) for values in result.train.series]
     steps = f"{min(lengths):,}" if min(lengths) == max(lengths) else \
         f"{min(lengths):,} to {max(lengths):,}"  # fmt: skip
@@ -51,9 +47,9 @@ def write(
     of = "" if channels == 1 else f" and {channels} channels"
     lead = f"{train}: {cases:,} cases of {steps} steps{of}."
     what = "Classes" if isinstance(result, Classification) else "Numbers"
-    made = f"Made by paralesn {__version__} on {date.today():%d %B %Y}."
+    by = f"Made by paralesn {__version__} on {date.today():%d %B %Y}."
     sections = [overview(result, test, words), *_details(result), chosen(result, words)]
-    save_text(page(f"{what} of {train}", lead, sections, made), path)
+    return page(f"{what} of {train}", lead, sections, by)
 
 
 def _details(result: CaseResult) -> list[Section]:

@@ -2,12 +2,10 @@
 
 from collections.abc import Callable
 from datetime import date
-from pathlib import Path
 
 import numpy as np
 
 from paralesn import __version__
-from paralesn.files import save_text
 from paralesn.report import own_forecast_checks as checks
 from paralesn.report.elements import Figure, Look, Section, Table, Tiles
 from paralesn.report.page import page
@@ -26,18 +24,18 @@ OBSERVED, FORECAST, TESTED = "observed", "forecast", "forecast in the test"
 LOOKS = {OBSERVED: Look(6), FORECAST: Look(1), TESTED: Look(4, deep=True)}
 
 
-def write(result: ForecastResult, path: Path, words: Words = str) -> None:
-    """Write the page; `words` spells parameters in sentences of the library."""
+def made(result: ForecastResult, words: Words = str) -> str:
+    """The page as HTML; `words` spells parameters in sentences of the library."""
     series = result.series
     names = ", ".join(series.targets)
     of = f"{len(series.parts)} series by {', '.join(series.by)}" if series.is_long else \
         f"{int(series.rows[0]):,} row{'s' if series.rows[0] != 1 else ''}"  # fmt: skip
     lead = f"{series.path.name}: {of}{'' if series.clock is None else f', {series.clock}'}."
-    made = f"Made by paralesn {__version__} on {date.today():%d %B %Y}."
+    by = f"Made by paralesn {__version__} on {date.today():%d %B %Y}."
     sections = [overview(result), checks.test(result), checks.residuals(result, PICTURES),
                 all_series(result), chosen(result, words)]  # fmt: skip
     shown = [section for section in sections if section is not None]
-    save_text(page(f"Forecast of {names}", lead, shown, made), path)
+    return page(f"Forecast of {names}", lead, shown, by)
 
 
 def overview(result: ForecastResult) -> Section:

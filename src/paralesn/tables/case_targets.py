@@ -7,7 +7,7 @@ import numpy as np
 
 from paralesn.tables.cases import LabelledCases
 from paralesn.tables.errors import TableError
-from paralesn.tables.numerals import AmbiguousNumberError, parse_numbers
+from paralesn.tables.numerals import AmbiguousNumberError, parse_numbers, plain_numbers
 
 _FEW = 10  # different numbers that may well be classes
 
@@ -77,7 +77,7 @@ def target_numbers(labels: Sequence[str], names: Sequence[str]) -> np.ndarray:
 
 def _number(text: str) -> float:
     try:
-        return float(text)
+        return plain_numbers([text])[0]
     except ValueError:
         return float("nan")
 
@@ -85,7 +85,7 @@ def _number(text: str) -> float:
 def _numbers(labels: Sequence[str]) -> np.ndarray | None:
     """Labels as floats, in any notation that fits all of them; None where there is none."""
     try:
-        return np.array([float(label) for label in labels])
+        return np.array(plain_numbers(labels))
     except ValueError:
         pass
     try:

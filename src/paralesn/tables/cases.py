@@ -7,7 +7,7 @@ one value for each channel and, where it is known, the label of the case.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from paralesn.files import DamagedFileError, plain_name
 from paralesn.tables.cleaning import check_choice
 from paralesn.tables.errors import TableError
 from paralesn.tables.formats import Cases, SeriesArrays, parse_ts, parse_tsv, stacked
+from paralesn.tables.labels import whole_number
 from paralesn.tables.notes import counted, listed
 from paralesn.tables.reader import Table, check_columns, read_table
 from paralesn.tables.reading import Reading
@@ -106,7 +107,7 @@ def _read_long(path: Path, columns: CaseColumns, reading: Reading) -> LabelledCa
     file = _opened_table(path, columns, reading)
     label = [columns.label] if columns.label in file.names else []
     used = [columns.case, columns.time, *columns.values, *label]
-    table = read_table(file, used)
+    table = read_table(file, used, text=[columns.case, *label])
     values = np.column_stack([table.numbers(name) for name in columns.values])
     times = read_times(table, columns.time, reading.time_format)
     cases, first_rows, codes = _codes(table, columns.case)
@@ -158,7 +159,7 @@ def _codes(table: Table, name: str) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Names of the cases as they first appear, the first row of each, and the case of each row."""
     import pandas as pd
 
-    codes, names = pd.factorize(_stripped(table.frame[name]))
+    codes, names = pd.factorize(table.names_in(name))
     if (codes < 0).any():
         row = int(np.flatnonzero(codes < 0)[0])
         raise TableError(f"{table.location(row)}: the case ({name!r}) is missing")
@@ -166,16 +167,11 @@ def _codes(table: Table, name: str) -> tuple[list[str], np.ndarray, np.ndarray]:
     return [str(case) for case in names], first_rows, np.asarray(codes)
 
 
-def _stripped(column: Any) -> Any:
-    """A column, its texts without blanks at the ends."""
-    return column.map(lambda value: value.strip() if isinstance(value, str) else value)
-
-
 def _labels(table: Table, name: str, codes: np.ndarray, first_rows: np.ndarray) -> list[str] | None:
     """The label of each case, which must be the same in all its rows; None without any label."""
     import pandas as pd
 
-    label_codes, labels = pd.factorize(_stripped(table.frame[name]))
+    label_codes, labels = pd.factorize(table.names_in(name))
     if (label_codes < 0).all():
         return None
     differs = (label_codes != label_codes[first_rows][codes]) | (label_codes < 0)
@@ -214,13 +210,19 @@ def _fill_missing(cases: LabelledCases, path: Path, missing: str) -> LabelledCas
 
 
 def as_classes(labels: list[str], classes: np.ndarray) -> np.ndarray:
-    """Labels in the type of a model's classes; labels that are no class stay text."""
+    """Labels in the type of a model's classes; labels that are no class stay text.
+
+    A label is the class that has its text, or else the only one that is the same whole number.
+    """
     known = {str(label): label for label in classes.tolist()}
-    as_whole = {}
-    for label in set(labels):
-        try:
-            as_whole[label] = str(int(float(label)))
-        except (ValueError, OverflowError):
-            as_whole[label] = label
-    converted = [known.get(label, known.get(as_whole[label], label)) for label in labels]
+    whole = [whole_number(text) for text in known]
+    numbers = {
+        number: label for number, label in zip(whole, known.values(), strict=True)
+        if number is not None and whole.count(number) == 1
+    }  # fmt: skip
+    converted = []
+    for label in labels:
+        number = whole_number(label)
+        same = label if number is None else numbers.get(number, label)
+        converted.append(known.get(label, same))
     return np.array(converted, dtype=object)

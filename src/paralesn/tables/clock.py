@@ -4,6 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from paralesn.tables.date_parts import LATEST
+from paralesn.tables.errors import TableError
+
+_LATEST = np.datetime64(LATEST, "s")
 _SECOND = 10**9  # in the nanoseconds of datetime64[ns]
 _DAY = 86_400 * _SECOND
 _UNITS = ((7 * _DAY, "week"), (_DAY, "day"), (3600 * _SECOND, "hour"), (60 * _SECOND, "minute"),
@@ -27,23 +31,34 @@ class Clock(NamedTuple):
     at_end: bool = False
 
     def steps(self, times: np.ndarray) -> np.ndarray:
-        """Steps between neighbouring times: 1 where regular, NaN where not a whole number."""
+        """Steps between neighbouring times: 1 where regular, NaN where not a number from 1 on."""
         if self.kind == "irregular":
             return np.ones(len(times) - 1)
         if self.kind == "months":
-            return np.diff(times.astype("M8[M]").astype(np.int64)) / self.step
-        if self.kind == "workdays":
+            steps = np.diff(times.astype("M8[M]").astype(np.int64)) / self.step
+        elif self.kind == "workdays":
             days = times.astype("M8[D]")
-            return np.busday_count(days[:-1], days[1:]).astype(float)
-        steps = _differences(times) / self.step
-        is_whole = np.abs(steps - np.round(steps)) < 1e-3
+            steps = np.busday_count(days[:-1], days[1:]).astype(float)
+        else:
+            steps = _differences(times) / self.step
+        is_whole = (np.abs(steps - np.round(steps)) < 1e-3) & (np.round(steps) >= 1)
         return np.where(is_whole, np.round(steps), np.nan)
 
     def after(self, last: Any, count: int) -> np.ndarray:
-        """The next `count` times after the last one."""
+        """The next `count` times after the last one; TableError for any that cannot be held."""
         ahead = np.arange(1, count + 1)
         if self.kind == "numbers" or not isinstance(last, np.datetime64):
-            return last + self.step * ahead
+            numbers = last + self.step * ahead
+            if count and not (numbers > np.concatenate([[last], numbers[:-1]])).all():
+                raise TableError(
+                    f"times {self} after {last:g} cannot be told apart as numbers of 64 bits"
+                )
+            return np.asarray(numbers)
+        if count and not self._can_hold(last, count):
+            raise TableError(
+                f"{count} steps ({self}) after {format_times(np.array([last]))[0]} go beyond "
+                f"{LATEST}, the latest time that nanoseconds since 1970 can hold"
+            )
         if self.kind == "months":
             months = last.astype("M8[M]") + (ahead * int(self.step)).astype("m8[M]")
             ends = (months + 1).astype("M8[D]") - 1 + (last - last.astype("M8[D]"))
@@ -53,6 +68,18 @@ class Clock(NamedTuple):
             day = last.astype("M8[D]")
             return np.busday_offset(day, ahead) + (last - day)
         return last + (ahead * round(self.step)).astype("m8[ns]")
+
+    def _can_hold(self, last: np.datetime64, count: int) -> bool:
+        """Whether `count` steps after a date are dates that nanoseconds can hold."""
+        if self.kind == "months":
+            end = int(last.astype("M8[M]").astype(np.int64)) + count * int(self.step)
+            return end < int(_LATEST.astype("M8[M]").astype(np.int64))
+        if self.kind == "workdays":
+            day, latest = last.astype("M8[D]"), _LATEST.astype("M8[D]")
+            return count < int((latest - day).astype(np.int64)) and \
+                bool(np.busday_offset(day, count) < latest)  # fmt: skip
+        end = int(last.astype("M8[ns]").astype(np.int64)) + count * round(self.step)
+        return end < int(_LATEST.astype("M8[ns]").astype(np.int64))
 
     def season(self, rows: int) -> int | None:
         """Steps of a day, week or year that fits at least twice into so many rows, or None.
@@ -148,16 +175,18 @@ def _by_month(times: np.ndarray) -> Clock | None:
 
 
 def _differences(times: np.ndarray) -> np.ndarray:
-    """Differences of neighbouring times, of dates in nanoseconds."""
+    """Differences of neighbouring times in order, of dates in nanoseconds."""
     if np.issubdtype(times.dtype, np.datetime64):
-        return np.diff(times.astype("M8[ns]").astype(np.int64)).astype(float)
+        numbers = times.astype("M8[ns]").astype(np.int64)
+        differences = np.diff(numbers)  # of more than 292 years wrap
+        return np.where(differences < 0, np.diff(numbers.astype(float)), differences)
     return np.diff(times)
 
 
 def format_times(times: np.ndarray) -> list[str]:
     """Times as text, without the time of day where all are at midnight."""
     if not np.issubdtype(times.dtype, np.datetime64):
-        return [f"{value:.12g}" for value in times]
+        return [f"{value:.15g}" for value in times]
     seconds = times.astype("M8[s]")
     if (times != seconds).any():
         return [str(value).replace("T", " ") for value in times]

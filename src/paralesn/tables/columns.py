@@ -104,7 +104,8 @@ def read_columns(
     file = TableFile(path, reading)
     _check_roles(file, targets, exog, by, time)
     is_complete = bool(targets) and time is not None
-    table = read_table(file, [*targets, *exog, *by, str(time)] if is_complete else None)
+    wanted = [*targets, *exog, *by, str(time)] if is_complete else None
+    table = read_table(file, wanted, text=by)
     notes = list(file.notes)
     if time is None:
         time, found = find_time_column(table, [*targets, *exog, *by], time_format)

@@ -61,9 +61,18 @@ def load_content(path: Path, encoding: str | None = None) -> Content:
         data = text.encode()
     elif encoding == "utf-8-sig":
         data = data[3:]
-    if b"\r" in data[:4096] and b"\n" not in data:
-        data = data.replace(b"\r", b"\n")
-    return Content("text", data, encoding, notes)
+    return Content("text", _with_line_feeds(data), encoding, notes)
+
+
+def _with_line_feeds(data: bytes) -> bytes:
+    """Text whose lines end in carriage returns alone, with line feeds in their place.
+
+    Where there are line feeds as well, a carriage return may be inside quotes, and stays.
+    """
+    alone = data.count(b"\r") - data.count(b"\r\n")
+    if not alone or (b"\n" in data and b'"' in data):
+        return data
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
 def _decompress(path: Path, data: bytes, notes: list[str]) -> bytes:

@@ -9,6 +9,30 @@ from paralesn.tables.months import month_number
 from paralesn.tables.zones import offset_minutes
 
 FIRST_YEAR, LAST_YEAR = 1678, 2261  # that nanoseconds can hold
+EARLIEST, LATEST = "1677-09-22", "2262-04-11"  # of a time series, the latest not included
+
+
+def to_nanoseconds(times: np.ndarray, who: str) -> np.ndarray:
+    """Times of any unit as datetime64[ns]; ValueError for the first that this cannot hold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from paralesn.tables.date_parts import to_nanoseconds
+    >>> to_nanoseconds(np.array(["2024-01-01", "9999-12-31"], "M8[D]"), "y")
+    Traceback (most recent call last):
+    ValueError: times of y must be from 1677-09-22 to 2262-04-11, got 9999-12-31 in row 1
+    """
+    if np.datetime_data(times.dtype)[0] == "ns":
+        return times
+    is_late = times >= np.datetime64(LATEST)
+    wrong = np.flatnonzero(is_late | (times < np.datetime64(EARLIEST)))
+    if wrong.size:
+        raise ValueError(
+            f"times of {who} must be from {EARLIEST} to {LATEST}, got {times[wrong[0]]} in row "
+            f"{wrong[0]}"
+        )
+    return times.astype("M8[ns]")
 
 
 def in_nanoseconds(times: np.ndarray) -> np.ndarray:
@@ -91,15 +115,22 @@ def with_century(years: np.ndarray) -> np.ndarray | None:
     """Years of two digits, in the order of the file, as years that follow each other.
 
     A step of more than 50 years is one across a turn of the century, and the latest century in
-    which the years are not to come is taken. None where they span more than a century.
+    which the years are not to come is taken. None where that may be wrong: where they span a
+    century; or where rows do not run one way, and the years span 50, or more than 20 of which each
+    one alone would not be in the same century.
     """
     steps = np.diff(years)
     turns = np.where(steps < -50, 100, 0) - np.where(steps > 50, 100, 0)
     unrolled = years + np.r_[0, turns.cumsum()]
-    if unrolled.max() - unrolled.min() >= 100:
+    span, now = unrolled.max() - unrolled.min(), date.today().year
+    if span >= 100:
         return None
-    now = date.today().year
     century = 2100
     while unrolled.min() + century > now + 1 or unrolled.max() + century > now + 10:
         century -= 100
-    return unrolled + century
+    read, steps = unrolled + century, np.diff(unrolled)
+    alone = years + 100 * ((now + 1 - years) // 100)
+    is_one_way = (steps >= 0).all() or (steps <= 0).all()
+    if is_one_way or span <= 20 or (span < 50 and (read == alone).all()):
+        return np.asarray(read)
+    return None

@@ -59,9 +59,11 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
     "years": (r"(?P<y>\d{4})",),
     "day first": (rf"(?P<d>\d{{1,2}})(?P<s>[-/.])(?P<m>\d{{1,2}})(?P=s){_YEAR}{_CLOCK}",),
     "month first": (rf"(?P<m>\d{{1,2}})(?P<s>[-/.])(?P<d>\d{{1,2}})(?P=s){_YEAR}{_CLOCK}",),
+    "short year first": (rf"(?P<y>\d{{2}})(?P<s>-)(?P<m>\d{{2}})-(?P<d>\d{{2}}){_CLOCK}",),
 }  # fmt: skip
 _COMPILED = {name: [re.compile(p) for p in patterns] for name, patterns in _PATTERNS.items()}
 _NUMERIC_DATES = ("day first", "month first")
+_ORDERS = {"day first": "dmy", "month first": "mdy", "short year first": "ymd"}
 TEXT_NOTATIONS = tuple(_PATTERNS)
 EXAMPLES = "2012-01-31, 31.01.2012, 01/31/2012, Jan-49, 1960Q1, 2012-W05"
 
@@ -136,7 +138,7 @@ def parse_dates(texts: Sequence[str], notation: str | None = None) -> Dates | No
         return dates
     if notation not in _NUMERIC_DATES or is_given:
         return _parse(texts, notation)
-    return _day_or_month_first(texts)
+    return _in_some_order(texts)
 
 
 def _parse_iso(texts: Sequence[str]) -> Dates | None:
@@ -162,38 +164,42 @@ def _match(text: str, notation: str) -> re.Match[str] | None:
     return None
 
 
-def _day_or_month_first(texts: Sequence[str]) -> Dates:
-    """Decide on the order of day and month by the data."""
-    both = [_parse(texts, notation) for notation in _NUMERIC_DATES]
-    unread = [int(np.isnat(dates.times).sum()) for dates in both]
-    if unread[0] != unread[1]:
-        chosen = both[int(unread[1] < unread[0])]
-        return chosen._replace(notes=[*chosen.notes, f"dates are read with the {chosen.notation}"])
-    if (both[0].times == both[1].times).all():
-        return both[0]
-    orders = [_order(dates.times) for dates in both]
-    better = [all(a >= b for a, b in zip(one, other, strict=True))
-              for one, other in (orders, orders[::-1])]  # fmt: skip
-    example = int(np.flatnonzero(both[0].times != both[1].times)[0])
-    readings = [format_times(dates.times[example : example + 1])[0] for dates in both]
-    said = (
-        f"dates are read with the {{}}: {texts[example]!r} is {{}}, as rows then follow each other"
-    )
-    if better[0] != better[1]:
-        index = better.index(True)
-        notes = [*both[index].notes, said.format(both[index].notation, readings[index])]
-        return both[index]._replace(notes=notes)
+def _in_some_order(texts: Sequence[str]) -> Dates:
+    """Decide on the order of day, month and a short year by the data."""
+    orders = [name for name in _ORDERS if _match(texts[0], name) or name in _NUMERIC_DATES]
+    every = [_parse(texts, name) for name in orders]
+    unread = [int(np.isnat(dates.times).sum()) for dates in every]
+    best = [dates for dates, count in zip(every, unread, strict=True) if count == min(unread)]
+    if len(best) == 1 or min(unread):
+        return best[0]._replace(
+            notes=[*best[0].notes, f"dates are read with the {best[0].notation}"]
+        )
+    differing = [best[0], *(d for d in best[1:] if (d.times != best[0].times).any())]
+    if len(differing) == 1:
+        return best[0]
+    example = int(np.flatnonzero(differing[0].times != differing[1].times)[0])
+    readings = [format_times(dates.times[example : example + 1])[0] for dates in differing]
+    ranks = [_order(dates.times) for dates in differing]
+    leading = [
+        k for k, own in enumerate(ranks)
+        if all(a >= b for rank in ranks for a, b in zip(own, rank, strict=True))
+    ]  # fmt: skip
+    with_first = [f"dates are read with the {dates.notation}: {texts[example]!r} is {reading}"
+                  for dates, reading in zip(differing, readings, strict=True)]  # fmt: skip
+    if len(leading) == 1:
+        k = leading[0]
+        note = f"{with_first[k]}, as rows then follow each other"
+        return differing[k]._replace(notes=[*differing[k].notes, note])
     if "." in texts[example].split(" ")[0]:  # with points, nobody writes the month first
-        note = f"dates are read with the day first: {texts[example]!r} is {readings[0]}"
-        return both[0]._replace(notes=[*both[0].notes, note])
-    formats = [_strptime(texts[example], notation) for notation in _NUMERIC_DATES]
+        return differing[0]._replace(notes=[*differing[0].notes, with_first[0]])
+    formats = [_strptime(texts[example], dates.notation) for dates in differing]
     raise AmbiguousDateError(texts[example], dict(zip(formats, readings, strict=True)))
 
 
 def _order(times: np.ndarray) -> tuple[bool, bool]:
     """Whether times run one way in the file, and whether they are regular once sorted."""
-    differences = np.diff(times.astype(np.int64))
-    is_one_way = bool((differences >= 0).all() or (differences <= 0).all())
+    later, earlier = times[1:], times[:-1]
+    is_one_way = bool((later >= earlier).all() or (later <= earlier).all())
     distinct = np.unique(times)
     clock = clock_of(distinct)
     is_regular = clock.kind != "irregular" and bool((clock.steps(distinct) == 1).all())
@@ -205,13 +211,13 @@ def _strptime(text: str, notation: str) -> str:
     match = _match(text, notation)
     assert match is not None
     year = "%Y" if len(match["y"]) == 4 else "%y"
-    parts = ["%d", "%m"] if notation == "day first" else ["%m", "%d"]
+    codes = {"d": "%d", "m": "%m", "y": year}
     clock = ""
     if match["H"]:
         clock = " %I" if match["p"] else " %H"
         clock += (":%M" if match["M"] else "") + (":%S" if match["S"] else "")
         clock += " %p" if match["p"] else ""
-    return match["s"].join([*parts, year]) + clock
+    return match["s"].join(codes[part] for part in _ORDERS[notation]) + clock
 
 
 def _parse(texts: Sequence[str], notation: str) -> Dates:

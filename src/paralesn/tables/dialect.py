@@ -16,6 +16,12 @@ _SAMPLE = 1 << 18  # bytes to look at
 _LINES = 200
 _NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?")
 _DATA = re.compile(r"\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4})?(?:[T ].*)?")  # a date, no name
+_WRONG = {  # by the first word of what Python's reader says
+    "field": f"a value or a name has more than {csv.field_size_limit()} characters; is a quotation "
+    "mark not closed?",
+    "new-line": "a carriage return without a line feed, outside of quotes; lines must all end in "
+    "the same way",
+}
 
 
 class Dialect(NamedTuple):
@@ -65,6 +71,14 @@ def find_dialect(
     data: bytes, name: str, sep: str | None = None, header: int | None = None
 ) -> Dialect:
     """Find out how text in UTF-8 is laid out; `name` is that of the file, for errors."""
+    try:
+        return _find_dialect(data, name, sep, header)
+    except csv.Error as error:
+        raise TableError(f"{name}: {_WRONG.get(str(error).split()[0], error)}") from error
+
+
+def _find_dialect(data: bytes, name: str, sep: str | None, header: int | None) -> Dialect:
+    """As `find_dialect`."""
     lines = _first_lines(data)
     if not any(line.strip() for line in lines):
         raise TableError(f"{name} is empty, or its first line is: expected names of columns")
@@ -191,13 +205,17 @@ def rows_of(data: bytes, dialect: Dialect) -> io.BytesIO:
     return io.BytesIO(data[dialect.start : dialect.end])
 
 
-def records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+def records(data: bytes, dialect: Dialect, name: str) -> Iterator[tuple[int, list[str]]]:
     """Yield rows as Python's csv module reads them, with the number of the line each ends in."""
     text = io.TextIOWrapper(rows_of(data, dialect), "utf-8", errors="replace", newline="")
     rows = _split(text, dialect.sep)
-    for record in rows:
-        if len(dialect.names) == 1 or len(record) > 1 or any(map(str.strip, record)):
-            yield dialect.header + rows.line_num, record or [""]
+    try:
+        for record in rows:
+            if len(dialect.names) == 1 or len(record) > 1 or any(map(str.strip, record)):
+                yield dialect.header + rows.line_num, record or [""]
+    except csv.Error as error:
+        where = f"{name}, line {dialect.header + rows.line_num}"
+        raise TableError(f"{where}: {_WRONG.get(str(error).split()[0], error)}") from error
 
 
 def check_widths(data: bytes, dialect: Dialect, name: str) -> None:
@@ -214,7 +232,7 @@ def check_widths(data: bytes, dialect: Dialect, name: str) -> None:
             _refuse_width(name, dialect, number, width)
     else:
         return
-    for number, record in records(data, dialect):
+    for number, record in records(data, dialect, name):
         if len(record) != count:
             _refuse_width(name, dialect, number, len(record))
 

@@ -47,7 +47,9 @@ def read_sheet(data: bytes, path: Path, title: str | None = None) -> Sheet:
                     f"{path.name} has no sheet {title!r}; its sheets: {listed(titles)}"
                 )
             cells = book.parse(title or titles[0], header=None, dtype=object)
-        except (KeyError, OSError) as error:  # parts of the archive are missing
+        except TableError:
+            raise
+        except Exception as error:  # of whatever kind: the archive, its XML or what it says
             raise TableError(f"{path.name} is damaged: {error}") from error
     notes = []
     if len(titles) > 1 and title is None:

@@ -5,13 +5,15 @@ Parsers take the content of a file and its name, for errors, and return arrays. 
 """
 
 import io
-import math
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from paralesn.files import DamagedFileError
+from paralesn.tables.labels import whole_numbers
+from paralesn.tables.numerals import plain_numbers
 
 SeriesArrays = np.ndarray | list[np.ndarray]
 
@@ -40,10 +42,10 @@ def _lines(content: bytes, name: str) -> Iterator[tuple[int, str]]:
 def _numbers(texts: list[str], where: str) -> np.ndarray:
     """Values of one channel; ``?`` is a missing value."""
     try:
-        values = list(map(float, texts))
+        values = plain_numbers(texts)
     except ValueError:
         try:
-            values = [math.nan if text.strip() == "?" else float(text) for text in texts]
+            values = plain_numbers(["nan" if text.strip() == "?" else text for text in texts])
         except ValueError as error:
             raise DamagedFileError(f"{where}: {error}") from error
     return np.array(values)
@@ -98,11 +100,23 @@ def _header(lines: Iterator[tuple[int, str]], name: str) -> dict[str, list[str]]
             raise DamagedFileError(
                 f"{name}, line {number}: expected a line that begins with # or @"
             )
-        key, *values = line[1:].split()
+        key, *values = line[1:].split() or [""]
+        if not key:
+            raise DamagedFileError(f"{name}, line {number}: expected a name after @, got none")
         if key.lower() == "data":
             return header
         header[key.lower()] = values
     raise DamagedFileError(f"{name} has no @data line")
+
+
+def _dimensions(header: dict[str, list[str]], name: str) -> int | None:
+    """Channels that the header declares; None where it does not."""
+    declared = header.get("dimensions")
+    if not declared:
+        return None
+    if not re.fullmatch("[0-9]{1,9}", declared[0]):
+        raise DamagedFileError(f"{name}: @dimensions is {declared[0][:40]!r}, expected a number")
+    return int(declared[0])
 
 
 def parse_ts(content: bytes, name: str) -> Cases:
@@ -121,7 +135,7 @@ def parse_ts(content: bytes, name: str) -> Cases:
     if declared[0].lower() != "true" and not is_target:
         raise ValueError(f"{name}: expected @classLabel true or @targetLabel true, got neither")
     known = set(declared[1:])
-    dimensions = int(header["dimensions"][0]) if header.get("dimensions") else None
+    dimensions = _dimensions(header, name)
     series, labels = [], []
     for number, line in lines:
         where = f"{name}, line {number}"
@@ -143,11 +157,12 @@ def parse_ts(content: bytes, name: str) -> Cases:
 
 
 def labels_array(*files: list[str]) -> list[np.ndarray]:
-    """Labels of several files as arrays of one type: whole numbers if all are, else strings."""
-    try:
-        numbers = [np.array([float(label) for label in labels]) for labels in files]
-    except ValueError:
+    """Labels of several files as arrays of one type: whole numbers if all are, else strings.
+
+    Whole numbers are those of `whole_numbers`: 1, 1.0 and 1e0 are one label, 1 and 01 are two.
+    """
+    numbers = whole_numbers(label for labels in files for label in labels)
+    if numbers is None:
         return [np.array(labels) for labels in files]
-    if all(np.isfinite(values).all() and (values == np.round(values)).all() for values in numbers):
-        return [values.astype(np.int64) for values in numbers]
-    return [np.array(labels) for labels in files]
+    ends = np.cumsum([len(labels) for labels in files])[:-1]
+    return np.split(np.array(numbers, np.int64), ends)

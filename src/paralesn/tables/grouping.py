@@ -48,18 +48,12 @@ def group_rows(table: Table, by: tuple[str, ...]) -> tuple[list[tuple[str, ...]]
     """Keys of the series in the order in which they first appear, and the rows of each."""
     import pandas as pd
 
-    columns = [table.column(name) for name in by]
-    for name, column in zip(by, columns, strict=True):
-        if column.isna().any():
-            row = int(np.flatnonzero(column.isna().to_numpy())[0])
-            raise TableError(f"{table.location(row)}: {name!r} (`by`) is missing", parameter="by")
-    texts = [[_as_text(value) for value in column.tolist()] for column in columns]
+    texts = [table.names_in(name).tolist() for name in by]
+    for name, column in zip(by, texts, strict=True):
+        if None in column:
+            where = table.location(column.index(None))
+            raise TableError(f"{where}: {name!r} (`by`) is missing", parameter="by")
     codes, keys = pd.factorize(pd.Series(list(zip(*texts, strict=True)), dtype=object))
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order])) + 1
     return [tuple(key) for key in keys], np.split(order, starts)
-
-
-def _as_text(value: Any) -> str:
-    """The name of a series; whole numbers without a decimal point."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -39,6 +39,23 @@ def merge_notes(notes: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
     ]  # fmt: skip
 
 
+def shown(text: str) -> str:
+    """People's text for a terminal or a picture: on one line, control characters as escapes.
+
+    Examples
+    --------
+    >>> from paralesn.tables.notes import shown
+    >>> print(shown("naïve \x1b[31mred\nline"))
+    naïve \\x1b[31mred\\nline
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in text
+    )
+
+
 def counted(count: int, noun: str) -> str:
     """A number with its noun: 1 row, 2 rows."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

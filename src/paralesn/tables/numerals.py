@@ -8,8 +8,8 @@ import numpy as np
 
 _SIGNS = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2212": "-", "\u2019": "'"})
 _MISSING = frozenset({"", "-", "--", "---", "\u2013", "\u2014", ".", "..", "...", "?", "*", ":"})
-_NUMERIC = re.compile(r"[+-]?[\d.,' ]*\d[\d.,' ]*(?:[eE][+-]?\d+)?")
-_UNIT = re.compile(r"[+-]?([$€£¥]) ?[\d.,' +-]+$|[\d.,' +-]+?([$€£¥%])$")
+_NUMERIC = re.compile(r"[+-]?[\d.,' ]*\d[\d.,' ]*(?:[eE][+-]?\d+)?", re.ASCII)
+_UNIT = re.compile(r"[+-]?([$€£¥]) ?[\d.,' +-]+$|[\d.,' +-]+?([$€£¥%])$", re.ASCII)
 _WORDS = {",": "comma", ".": "point", " ": "blank", "'": "apostrophe"}
 
 
@@ -26,7 +26,8 @@ class NumberFormat(NamedTuple):
             grouped = rf"(?:[1-9]\d{{0,2}}(?:{re.escape(self.thousands)}\d{{3}})+|\d{{1,3}})"
             whole = grouped if strict else rf"(?:{grouped}|\d+)"
         decimal = re.escape(self.decimal)
-        return re.compile(rf"[+-]?(?:{whole}(?:{decimal}\d*)?|{decimal}\d+)(?:[eE][+-]?\d+)?")
+        number = rf"[+-]?(?:{whole}(?:{decimal}\d*)?|{decimal}\d+)(?:[eE][+-]?\d+)?"
+        return re.compile(number, re.ASCII)
 
     def value(self, text: str) -> float:
         """The number in a text that has the pattern."""
@@ -155,6 +156,37 @@ def _choose(
 
 def _matches(texts: Iterable[str], pattern: re.Pattern[str]) -> int:
     return sum(pattern.fullmatch(text) is not None for text in texts)
+
+
+def is_numeral(text: str) -> bool:
+    """Whether a text is a number in some notation.
+
+    Examples
+    --------
+    >>> from paralesn.tables.numerals import is_numeral
+    >>> [is_numeral(text) for text in ("-1.234,5", "+2e3", "-1-2", "")]
+    [True, True, False, False]
+    """
+    return _NUMERIC.fullmatch(text) is not None
+
+
+def plain_numbers(texts: Sequence[str]) -> list[float]:
+    """Numbers with decimal points, nan or inf; ValueError for what only Python takes for one.
+
+    Examples
+    --------
+    >>> from paralesn.tables.numerals import plain_numbers
+    >>> plain_numbers(["-1.5", " 2e3 ", "nan"])
+    [-1.5, 2000.0, nan]
+    >>> plain_numbers(["1", "1_0"])
+    Traceback (most recent call last):
+    ValueError: could not convert string to float: '1_0'
+    """
+    together = "".join(texts)
+    if "_" in together or not together.isascii():
+        wrong = next(text for text in texts if "_" in text or not text.isascii())
+        raise ValueError(f"could not convert string to float: {wrong!r}")
+    return list(map(float, texts))
 
 
 def are_numbers(texts: Iterable[str | None]) -> bool:

@@ -13,6 +13,8 @@ import numpy as np
 
 from paralesn.files import require
 from paralesn.tables.errors import TableError as TableError
+from paralesn.tables.formulas import unescaped
+from paralesn.tables.labels import as_names
 from paralesn.tables.notes import listed
 from paralesn.tables.numerals import (
     PLAIN,
@@ -60,6 +62,18 @@ class Table:
     def texts(self, name: str) -> list[str | None]:
         """A column as text, None where it is empty."""
         return texts_of(self.column(name))
+
+    def names_in(self, name: str) -> Any:
+        """A column of names or labels as an array of text without blanks at the ends.
+
+        Names are text as it came; where all are whole numbers, 1 and 1.0 are the same one. Empty
+        ones are None.
+        """
+        texts = [None if text is None else text.strip() or None for text in self.texts(name)]
+        known = list(dict.fromkeys(text for text in texts if text is not None))
+        plain = unescaped(known) if self.file.kind == "text" else known
+        meant = dict(zip(known, as_names(plain), strict=True))
+        return np.array([None if text is None else meant[text] for text in texts], object)
 
     def is_numeric(self, name: str) -> bool:
         """Whether a column holds numbers, in any notation."""
@@ -168,9 +182,12 @@ def check_columns(
 
 
 def read_table(
-    source: Path | TableFile, columns: Sequence[str] | None = None, reading: Reading | None = None
+    source: Path | TableFile,
+    columns: Sequence[str] | None = None,
+    reading: Reading | None = None,
+    text: Sequence[str] = (),
 ) -> Table:
-    """Read the columns named, or all columns whose names are unique."""
+    """Read the columns named, or all columns whose names are unique; those of `text` as text."""
     require("pandas", "tables", purpose="reading tables")
     file = source if isinstance(source, TableFile) else TableFile(source, reading)
     names = file.names
@@ -178,7 +195,7 @@ def read_table(
     if columns is not None:
         requested = list(dict.fromkeys(columns))
     check_columns(file.path, names, requested)
-    frame = file.frame(requested)
+    frame = file.frame(requested, text)
     if not len(frame):
         raise TableError(f"{file.path.name} has a header ({', '.join(names)}) and no rows")
     return Table(file, frame)

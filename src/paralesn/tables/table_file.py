@@ -1,7 +1,8 @@
 """A file that holds a table: its columns as pandas reads them, and where its rows are."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from paralesn.tables.content import load_content
 from paralesn.tables.dialect import Dialect, check_widths, find_dialect, records, rows_of
 from paralesn.tables.errors import TableError
 from paralesn.tables.excel import Sheet, read_sheet
+from paralesn.tables.formulas import unescaped
+from paralesn.tables.notes import listed
 from paralesn.tables.numerals import decimal_of
 from paralesn.tables.reading import Reading
 
@@ -37,10 +40,8 @@ class TableFile:
         self.decimal = self.reading.decimal or implied
         if self.kind == "parquet":
             require("pyarrow", "tables", purpose="reading Parquet")
-            from pyarrow import parquet
-
-            schema = parquet.read_schema(io.BytesIO(self._content.data))
-            self.names = [str(name) for name in schema.names]
+            with self._parquet() as (file, parquet):
+                self.names = [str(name) for name in parquet.read_schema(file).names]
         elif self.kind == "excel":
             self._sheet = read_sheet(self._content.data, path, self.reading.sheet)
             self.names = self._sheet.names
@@ -49,6 +50,14 @@ class TableFile:
             self._dialect = self._find_dialect()
             self.names = self._dialect.names
             self.notes += self._dialect.notes()
+            plain = unescaped(self.names)
+            marked = [name for name, own in zip(plain, self.names, strict=True) if name != own]
+            if marked:
+                self.names = plain
+                self.notes.append(
+                    "apostrophes that keep spreadsheets from running names are left out: "
+                    f"{listed([repr(name) for name in marked], 5)}"
+                )
 
     def _find_dialect(self) -> Dialect:
         """The layout of a text file; a line of names is looked for where it was, then anywhere."""
@@ -60,7 +69,7 @@ class TableFile:
             except TableError:
                 dialect = None
         wanted = {*known.targets, *known.exog, *known.by, *([known.time] if known.time else [])}
-        if dialect is None or not wanted <= set(dialect.names):
+        if dialect is None or not wanted <= {*dialect.names, *unescaped(dialect.names)}:
             dialect = find_dialect(data, name, known.sep)
         return dialect
 
@@ -86,17 +95,15 @@ class TableFile:
     def _lines(self) -> list[int]:
         """The line that each row of the table ends in."""
         assert self._dialect is not None
-        return [number for number, _ in records(self._content.data, self._dialect)]
+        return [number for number, _ in records(self._content.data, self._dialect, self.path.name)]
 
-    def frame(self, columns: Sequence[str]) -> Any:
-        """The columns named, as a pandas frame."""
+    def frame(self, columns: Sequence[str], text: Sequence[str] = ()) -> Any:
+        """The columns named, as a pandas frame; of a text file, those of `text` as they stand."""
         columns = list(columns)
         if self.kind == "parquet":
-            from pyarrow import parquet
-
-            # With the metadata, pandas would turn columns that once were an index back into one.
-            source = parquet.read_table(io.BytesIO(self._content.data), columns=columns)
-            return source.to_pandas(ignore_metadata=True)
+            with self._parquet() as (file, parquet):
+                # With the metadata, pandas would turn columns that were an index back into one.
+                return parquet.read_table(file, columns=columns).to_pandas(ignore_metadata=True)
         if self._sheet is not None:
             positions = [self.names.index(name) for name in columns]
             frame = self._sheet.frame[positions].reset_index(drop=True)
@@ -104,12 +111,22 @@ class TableFile:
         self._check_widths()
         if self.decimal is None and self._sampled_decimal == ",":
             self.decimal = ","
-        frame = self._read_csv(columns)
+        frame = self._read_csv(columns, text)
         if self.decimal is None and decimal_of(map(texts_of, _text_columns(frame))) == ",":
             # With decimal commas, 1.234 in other columns is no number with three decimals.
             self.decimal = ","
-            frame = self._read_csv(columns)
+            frame = self._read_csv(columns, text)
         return frame
+
+    @contextmanager
+    def _parquet(self) -> Iterator[tuple[io.BytesIO, Any]]:
+        """The content and the package that reads it, whose errors name the file."""
+        from pyarrow import lib, parquet
+
+        try:
+            yield io.BytesIO(self._content.data), parquet
+        except (lib.ArrowException, OSError) as error:
+            raise TableError(f"{self.path.name} is damaged: {error}") from error
 
     def _check_widths(self) -> None:
         assert self._dialect is not None
@@ -120,23 +137,24 @@ class TableFile:
         """The decimal separator in the first rows, of all columns."""
         assert self._dialect is not None
         rows = [row for _, (_, row) in zip(
-            range(_SAMPLE), records(self._content.data, self._dialect), strict=False
+            range(_SAMPLE), records(self._content.data, self._dialect, self.path.name), strict=False
         )]  # fmt: skip
         return decimal_of(zip(*rows, strict=False))
 
-    def _read_csv(self, columns: list[str]) -> Any:
+    def _read_csv(self, columns: list[str], text: Sequence[str]) -> Any:
         import pandas as pd
 
         assert self._dialect is not None
         names, sep = self.names, self._dialect.sep
         positions = [names.index(name) for name in columns]
+        kinds = {names.index(name): "str" for name in text if name in columns}
         file = rows_of(self._content.data, self._dialect)
         try:
             frame = pd.read_csv(
                 file, sep=r"\s+" if sep == " " else sep, header=None, names=range(len(names)),
                 usecols=positions, index_col=False, skipinitialspace=True, low_memory=False,
                 skip_blank_lines=len(names) > 1, encoding="utf-8", decimal=self.decimal or ".",
-                float_precision="round_trip",
+                float_precision="round_trip", dtype=kinds,
             )  # fmt: skip
         except pd.errors.EmptyDataError:
             frame = pd.DataFrame({position: [] for position in positions})

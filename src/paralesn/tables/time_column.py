@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paralesn.tables.date_parts import FIRST_YEAR, LAST_YEAR
+from paralesn.tables.date_parts import FIRST_YEAR, LAST_YEAR, with_century
 from paralesn.tables.dates import EXAMPLES, TEXT_NOTATIONS, AmbiguousDateError, parse_dates
 from paralesn.tables.dates import notation_of as notation_of_text
 from paralesn.tables.errors import TableError
@@ -88,14 +88,19 @@ def find_time_column(
 
 def _column_with_format(table: Table, names: list[str], time_format: str) -> tuple[str, list[str]]:
     """The first column whose times have a format."""
+    begun: TableError | None = None
     for name in names:
         try:
             read_times(table, name, time_format)
         except TableError as error:
             if "no pattern" in str(error):
                 raise
+            if begun is None and not str(error).startswith(f"{table.location(0)}: "):
+                begun = error  # its first rows have the format
             continue
         return name, [f"{name!r} is taken for the time of rows"]
+    if begun is not None:
+        raise begun
     tried = listed([f"{name!r} ({_first(table, name)!r})" for name in names], 5)
     raise TableError(
         f"{table.path.name} has no column of times as `time_format={time_format!r}`; tried: "
@@ -136,7 +141,7 @@ def read_times(table: Table, name: str, time_format: str | None = None) -> Times
             parameter="time_format",
         )
     if pd.api.types.is_numeric_dtype(column):
-        return _of_numbers(table.numbers(name), name, time_format)
+        return _of_numbers(table, name, time_format)
     return _with_time_of_day(table, name, _of_text(table, name, time_format))
 
 
@@ -157,14 +162,38 @@ def _of_datetimes(table: Table, name: str) -> Times:
     return Times(column.to_numpy().astype("M8[ns]"), None, notes)
 
 
-def _of_numbers(values: np.ndarray, name: str, notation: str | None) -> Times:
+def _of_numbers(table: Table, name: str, notation: str | None) -> Times:
     """Times written as numbers."""
+    values = table.numbers(name)
+    column = table.column(name)
+    if column.dtype.kind in "iu":  # nanoseconds since 1970 have more digits than floats
+        values = column.to_numpy()
     if notation not in NUMBER_NOTATIONS:
         notation = notation_of_numbers(values, name, is_given=True)
     if notation is None:
-        return Times(values, None, [])
+        return Times(_as_floats(table, name, values), None, [])
     times = times_of_numbers(values, notation, name)
+    wrong = np.flatnonzero(np.isnat(times.times))
+    if wrong.size:
+        raise TableError(
+            f"{table.location(int(wrong[0]))}: the time ({name!r}) is {values[wrong[0]]}, expected "
+            f"a date ({notation}) from {FIRST_YEAR} to {LAST_YEAR}",
+            parameter="time_format",
+        )
     return Times(times.times, times.notation, [times.note])
+
+
+def _as_floats(table: Table, name: str, values: np.ndarray) -> np.ndarray:
+    """Times that are numbers and no dates; whole ones that floats cannot tell apart are refused."""
+    floats = values.astype(float)
+    wrong = np.flatnonzero((values > 2**53) | (values < -(2**53)))
+    if values.dtype.kind in "iu" and wrong.size:
+        raise TableError(
+            f"{table.location(int(wrong[0]))}: the time ({name!r}) is {values[wrong[0]]}, expected "
+            "a number up to 2**53; `time_format` says which dates such numbers are",
+            parameter="time_format",
+        )
+    return floats
 
 
 def _of_text(table: Table, name: str, notation: str | None) -> Times:
@@ -187,6 +216,10 @@ def _of_text(table: Table, name: str, notation: str | None) -> Times:
         year = re.match(r"\d{4}", texts[wrong[0]])
         if year and not FIRST_YEAR <= int(year[0]) <= LAST_YEAR:
             notation += f" from {FIRST_YEAR} to {LAST_YEAR}"
+        elif re.search(r"(?<!\d)\d{2}(?!\d)", texts[wrong[0]]) and not re.search(
+            r"\d{4}", texts[wrong[0]]
+        ):
+            notation += ", with a year of four digits where two may be of several centuries"
         if any(map(ENDS_WITH_ZONE.search, texts)) and not ENDS_WITH_ZONE.search(texts[wrong[0]]):
             notation += " with a zone, as other rows have"
         raise TableError(
@@ -215,11 +248,40 @@ def _by_pattern(table: Table, name: str, pattern: str) -> Times:
     if wrong.size:
         raise TableError(
             f"{table.location(int(wrong[0]))}: the time ({name!r}) is "
-            f"{str(texts.iloc[wrong[0]])!r}, expected a date as {pattern}",
+            f"{str(texts.iloc[wrong[0]])!r}, expected a date as {pattern} from {FIRST_YEAR} to "
+            f"{LAST_YEAR}",
             parameter="time_format",
         )
     notes = ["times have a zone: converted to UTC"] if re.search("%[zZ]", pattern) else []
-    return Times(times.dt.tz_localize(None).to_numpy().astype("M8[ns]"), pattern, notes)
+    values = times.dt.tz_localize(None).to_numpy().astype("M8[ns]")
+    if "%y" in pattern:
+        values, note = _in_their_centuries(table, name, values)
+        notes.append(note)
+    return Times(values, pattern, notes)
+
+
+def _in_their_centuries(table: Table, name: str, times: np.ndarray) -> tuple[np.ndarray, str]:
+    """Times whose years were written with two digits, and which years these are."""
+    months, first = times.astype("M8[M]"), np.datetime64(0, "Y")
+    years = (times.astype("M8[Y]") - first).astype(np.int64) + 1970
+    full = with_century(years % 100)
+    if full is None:
+        raise TableError(
+            f"{table.path.name}: years of {name!r} have two digits and may be of several "
+            "centuries, expected years of four digits",
+            parameter="time_format",
+        )
+    moved = months + 12 * (full - years)
+    days = (times.astype("M8[D]") - months.astype("M8[D]")) + moved.astype("M8[D]")
+    wrong = np.flatnonzero(days.astype("M8[M]") != moved)
+    if wrong.size:
+        raise TableError(
+            f"{table.location(int(wrong[0]))}: the time ({name!r}) is the 29th of February of "
+            f"{full[wrong[0]]}, which had none, expected years of four digits",
+            parameter="time_format",
+        )
+    values = days.astype("M8[ns]") + (times - times.astype("M8[D]"))
+    return values, f"years of two digits are read as {full.min()} to {full.max()}"
 
 
 def _with_time_of_day(table: Table, name: str, times: Times) -> Times:

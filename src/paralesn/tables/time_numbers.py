@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paralesn.tables.date_parts import in_nanoseconds
+from paralesn.tables.date_parts import FIRST_YEAR, LAST_YEAR, in_nanoseconds
 
 # Names of columns that hold times, in the languages that tables often come in.
 TIME_NAME = re.compile(
@@ -17,6 +17,19 @@ _EPOCHS = {"epoch seconds": 1e9, "epoch milliseconds": 1e6, "epoch microseconds"
            "epoch nanoseconds": 1.0}  # fmt: skip
 _FIRST, _LAST = 1e8, 4.2e9  # 1973 and 2103 in seconds
 NUMBER_NOTATIONS = ("years", "decimal years", "Excel days", "yyyymmdd", "yyyymm", *_EPOCHS)
+_SECONDS = [float(np.datetime64(f"{year}-01-01", "s").astype(np.int64))
+            for year in (FIRST_YEAR, LAST_YEAR + 1)]  # fmt: skip
+# Numbers that are dates which nanoseconds can hold: from, and less than.
+_RANGES = {
+    "years": (FIRST_YEAR, LAST_YEAR + 1),
+    "decimal years": (FIRST_YEAR, LAST_YEAR + 1),
+    "Excel days": (0.0, _SECONDS[1] / 86_400 + 25_569),
+    "yyyymmdd": (FIRST_YEAR * 10_000, (LAST_YEAR + 1) * 10_000),
+    "yyyymm": (FIRST_YEAR * 100, (LAST_YEAR + 1) * 100),
+} | {
+    notation: (_SECONDS[0] * 1e9 / ticks, _SECONDS[1] * 1e9 / ticks)
+    for notation, ticks in _EPOCHS.items()
+}
 
 
 class NumberTimes(NamedTuple):
@@ -66,18 +79,29 @@ def notation_of_numbers(values: np.ndarray, name: str, *, is_given: bool) -> str
 
 
 def times_of_numbers(values: np.ndarray, notation: str, name: str) -> NumberTimes:
-    """Read numbers as times; NaT where they are none of the notation."""
+    """Read numbers as times; NaT where they are none of the notation, or cannot be held."""
+    low, high = _RANGES[notation]
+    can_be = (values >= low) & (values < high)
+    values = np.where(can_be, values, np.asarray(max(low, 0)).astype(values.dtype))
+    read = _times_of_numbers(values, notation, name)
+    return read._replace(times=np.where(can_be, read.times, np.datetime64("NaT", "ns")))
+
+
+def _times_of_numbers(values: np.ndarray, notation: str, name: str) -> NumberTimes:
+    """Read numbers that are in the range of a notation."""
     if notation in _EPOCHS:
-        unit = notation.split()[1]
+        unit, ticks = notation.split()[1], int(_EPOCHS[notation])
+        note = f"{name!r} counts {unit} since 1970 (UTC)"
+        if values.dtype.kind in "iu":
+            return NumberTimes((values.astype(np.int64) * ticks).astype("M8[ns]"), notation, note)
         whole = np.floor(values)
         # Fractions are rounded to microseconds, as floats have no more digits.
-        fraction = np.round((values - whole) * _EPOCHS[notation] / 1000) * 1000
-        ticks = whole.astype(np.int64) * int(_EPOCHS[notation]) + fraction.astype(np.int64)
-        note = f"{name!r} counts {unit} since 1970 (UTC)"
-        return NumberTimes(ticks.astype("M8[ns]"), notation, note)
+        fraction = np.round((values - whole) * ticks / 1000) * 1000
+        times = whole.astype(np.int64) * ticks + fraction.astype(np.int64)
+        return NumberTimes(times.astype("M8[ns]"), notation, note)
     if notation == "Excel days":
-        since = np.round(values * 86_400_000).astype("m8[ms]")
-        days = np.datetime64("1899-12-30", "ns") + since
+        since = np.round(values * 86_400_000.0).astype("m8[ms]")
+        days = np.datetime64("1899-12-30", "ms") + since
         return NumberTimes(days.astype("M8[ns]"), notation, f"{name!r} counts days as Excel does")
     if notation == "decimal years":
         steps = _per_year(values) or 12
@@ -95,7 +119,10 @@ def _of_digits(whole: np.ndarray, notation: str, name: str) -> NumberTimes:
     day = whole % 100 if notation == "yyyymmdd" else np.ones_like(whole)
     month = whole // 100 % 100 if notation == "yyyymmdd" else whole % 100
     year = whole // (10_000 if notation == "yyyymmdd" else 100)
-    days = ((year - 1970) * 12 + month - 1).astype("M8[M]").astype("M8[D]") + (day - 1)
+    starts = ((year - 1970) * 12 + month - 1).astype("M8[M]")
+    days = starts.astype("M8[D]") + (day - 1)
+    is_wrong = (month < 1) | (month > 12) | (day < 1) | (days.astype("M8[M]") != starts)
+    days[is_wrong] = np.datetime64("NaT")
     return NumberTimes(
         in_nanoseconds(days), notation, f"{name!r} is read as {notation}: {whole[0]} is {days[0]}"
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 from paralesn import checks
 from paralesn.files import require
+from paralesn.tables.notes import shown
 from paralesn.workflows.scores import METRICS, Paths, score
 from paralesn.workflows.yardsticks import LAST, MODEL, SEASONAL
 
@@ -237,7 +238,8 @@ class Backtest:
             if path.lower is not None and path.upper is not None:
                 ax.fill_between(at, path.lower[o, i], path.upper[o, i], color="C0", alpha=0.15,
                                 linewidth=0)  # fmt: skip
-        ax.set_title("" if len(self.names) == 1 and self.names[0] in (0, "y") else self.names[i])
+        title = "" if len(self.names) == 1 and self.names[0] in (0, "y") else str(self.names[i])
+        ax.set_title(shown(title), parse_math=False)
         ax.spines[["top", "right"]].set_visible(False)
         ax.legend(frameon=False, loc="upper left", fontsize="small")
         return ax

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from paralesn.tables.case_targets import target_numbers
 from paralesn.workflows.case_result import CaseResult, Classification
 from paralesn.workflows.classify_report import counts_of
 from paralesn.workflows.evaluation import BETTER, ClassEvaluation, NumberEvaluation
@@ -132,7 +133,7 @@ def prediction_columns(result: CaseResult) -> dict[str, list[Any]] | None:
         else:
             columns["predicted"] = predictions.tolist()
         if result.test.labels is not None:
-            columns["label"] = list(result.test.labels)
+            columns["label"] = _labels(result, result.test.labels, result.test.names)
         return columns | _probability_columns(result, result.probabilities)
     if result.evaluation is None:
         return None
@@ -145,7 +146,8 @@ def _held_out_columns(result: CaseResult) -> dict[str, list[Any]]:
     consensus, tested = evaluation.consensus.tolist(), evaluation.tested.tolist()
     if isinstance(evaluation, NumberEvaluation):
         predicted = [value if asked else "" for value, asked in zip(consensus, tested, strict=True)]
-        return {"case": train.names, "predicted": predicted, "label": train.labels or []}
+        label = _labels(result, train.labels or [], train.names)
+        return {"case": train.names, "predicted": predicted, "label": label}
     labels = (*evaluation.labels, "")  # -1: not asked for
     columns: dict[str, list[Any]] = {
         "case": train.names, "predicted": [labels[k] for k in consensus],
@@ -154,6 +156,13 @@ def _held_out_columns(result: CaseResult) -> dict[str, list[Any]]:
     right = (1 - evaluation.losses(MODEL)).tolist()
     columns["share_right"] = [v if asked else "" for v, asked in zip(right, tested, strict=True)]
     return columns | _probability_columns(result, evaluation.probabilities)
+
+
+def _labels(result: CaseResult, labels: list[str], names: list[str]) -> list[Any]:
+    """Labels as they came; those that are numbers to predict as numbers."""
+    if isinstance(result.evaluation, NumberEvaluation):
+        return target_numbers(labels, names).tolist()
+    return list(labels)
 
 
 def _probability_columns(

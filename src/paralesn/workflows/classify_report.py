@@ -4,7 +4,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from paralesn.tables.notes import counted, listed
+from paralesn.tables.notes import counted, listed, shown
 from paralesn.workflows.case_result import CaseResult, Classification
 from paralesn.workflows.evaluation import (
     BETTER,
@@ -63,7 +63,7 @@ def score_table(result: CaseResult, test: str | None = None) -> Table | None:
     evaluation = result.evaluation
     if evaluation is None:
         return None
-    title = f"Evaluation: {how_tested(result, test)}"
+    title = shown(f"Evaluation: {how_tested(result, test)}")
     table = Table(title=Text(title), min_width=len(title))
     table.add_column("answer by")
     for name in measures(evaluation, MODEL):
@@ -85,7 +85,7 @@ def class_table(result: Classification) -> Table | None:
         table.add_column(name, justify="right")
     table.add_column("most often taken for")
     for row in class_rows(evaluation)[:_LISTED]:
-        table.add_row(*map(Text, row))  # labels are no markup
+        table.add_row(*(Text(shown(cell)) for cell in row))  # labels are no markup
     more = len(evaluation.labels) - _LISTED
     if more > 0:
         table.caption = f"{more} more in the report"
@@ -124,9 +124,9 @@ def confusion_table(result: Classification) -> Table | None:
     table = Table(title=title, min_width=len(title))
     table.add_column("")
     for label in evaluation.labels:
-        table.add_column(Text(label), justify="right")
+        table.add_column(Text(shown(label)), justify="right")
     for label, row in zip(evaluation.labels, evaluation.scores().confusion.tolist(), strict=True):
-        table.add_row(Text(label), *(str(count) if count else "." for count in row))
+        table.add_row(Text(shown(label)), *(str(count) if count else "." for count in row))
     return table
 
 

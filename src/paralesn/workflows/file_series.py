@@ -1,5 +1,6 @@
 """The series of a file in the form that forecasters take, whether it holds one or many."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,7 +10,9 @@ from typing import Any, NamedTuple, TypedDict
 import numpy as np
 
 from paralesn.tables.clock import Clock, format_times
+from paralesn.tables.errors import TableError
 from paralesn.tables.file_panel import Panel
+from paralesn.tables.labels import free_name
 from paralesn.tables.observations import Observations
 from paralesn.tables.reading import Reading
 
@@ -115,9 +118,16 @@ class FileSeries:
         labels = ["/".join(key) for key in self.keys]
         if not self.is_long:
             return list(self.targets)
-        if len(self.targets) == 1:
-            return labels
-        return [f"{label}/{target}" for label in labels for target in self.targets]
+        if len(self.targets) > 1:
+            labels = [f"{label}/{target}" for label in labels for target in self.targets]
+        twice = next((name for name, count in Counter(labels).items() if count > 1), None)
+        if twice is not None:
+            raise TableError(
+                f"{self.path.name}: two series are called {twice!r}, of values with slashes in "
+                f"{', '.join(map(repr, self.by))}: rename one of them",
+                parameter="by",
+            )
+        return labels
 
     @cached_property
     def values(self) -> list[np.ndarray]:
@@ -184,13 +194,13 @@ class FileSeries:
         """Columns of long frames, none of them a column that has another meaning."""
         if not self.is_long:
             taken = {*self.targets, *self.exog}
-            id, time, target = (_free(name, taken) for name in ("unique_id", "ds", "y"))
+            id, time, target = (free_name(name, taken) for name in ("unique_id", "ds", "y"))
             return {"id": id, "time": time, "target": target}
         id = self.by[0] if len(self.by) == len(self.targets) == 1 else "series"
-        time = self.time or "ds"
+        time = self.time or free_name("ds", {*self.exog, *self.by, *self.targets})
         taken = {*self.exog, time}
         target = self.targets[0] if len(self.targets) == 1 else "value"
-        return {"id": _free(id, taken), "time": time, "target": _free(target, {*taken, id})}
+        return {"id": free_name(id, taken), "time": time, "target": free_name(target, {*taken, id})}
 
     def fit_arguments(self, known: bool, first: int = 0) -> FitArguments:
         """What to fit to; `known`: the extra inputs are known in advance.
@@ -252,13 +262,6 @@ class FileSeries:
         if self.has_times and times is not None:
             columns[names["time"]] = times[first:last]
         return columns
-
-
-def _free(name: str, taken: set[str]) -> str:
-    """A name that no column has."""
-    while name in taken:
-        name += "_"
-    return name
 
 
 def _stacked(columns: list[dict[str, Any]]) -> Any:

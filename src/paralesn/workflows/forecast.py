@@ -153,6 +153,8 @@ def forecast(
     )
     model = _fitted(series, fresh, known)
     horizon = model.horizon_
+    for i in range(len(series)):
+        series.ahead(i, horizon)  # times that cannot be held are known before the test
     seasons = seasons_of(model)
     plan, search = plan_test(series, horizon, request.test), None
     fresh.set_params(horizon=horizon)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from paralesn.files import require, save_figure
+from paralesn.tables.notes import shown
 from paralesn.workflows.forecast import ForecastResult
 from paralesn.workflows.yardsticks import MODEL
 
@@ -26,7 +27,8 @@ def plot(result: ForecastResult, path: Path) -> None:
         grid[-1].set_xlabel("row")
     omitted = len(result.series) - len(names)
     more = f" (and {omitted} more)" if omitted else ""
-    figure.suptitle(f"{', '.join(names)}{more}: {result.horizon} steps ahead")
+    title = f"{', '.join(names)}{more}: {result.horizon} steps ahead"
+    figure.suptitle(shown(title), parse_math=False)
     handles, labels = grid[0].get_legend_handles_labels()
     figure.legend(
         handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize="small"
@@ -54,7 +56,7 @@ def _plot_series(axes: Any, result: ForecastResult, i: int) -> None:
     by = result.method_of(i)
     label = "forecast" if by == MODEL else f"forecast by the {by}"
     axes.plot(after, result.values[i], color="tab:blue", linewidth=1.6, label=label, marker=marker)
-    axes.set_ylabel(result.series.names[i])
+    axes.set_ylabel(shown(result.series.names[i]), parse_math=False)
     axes.spines[["top", "right"]].set_visible(False)
     axes.margins(x=0.01)
 
@@ -72,7 +74,7 @@ def time_axis(result: ForecastResult, i: int, least: int = 60) -> tuple[np.ndarr
     """Times, or numbers, of the last rows that are shown, and of the steps to come."""
     part, h = result.series.part_of(i), result.horizon
     end = part.rows
-    shown = min(end, max(4 * h, 2 * (result.season or 1), least))
+    count = min(end, max(4 * h, 2 * (result.season or 1), least))
     if part.times is None:
-        return np.arange(end - shown, end) + 1, np.arange(end, end + h) + 1
-    return part.times[end - shown : end], result.series.ahead(i, h)
+        return np.arange(end - count, end) + 1, np.arange(end, end + h) + 1
+    return part.times[end - count : end], result.series.ahead(i, h)

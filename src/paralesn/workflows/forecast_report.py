@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 from rich.table import Table
+from rich.text import Text
 
 from paralesn.estimators.forecaster.fitted import FittedForecaster
-from paralesn.tables.notes import counted
+from paralesn.tables.labels import free_name
+from paralesn.tables.notes import counted, shown
 from paralesn.tables.writer import save_columns
 from paralesn.workflows.describe import plain
 from paralesn.workflows.file_series import FileSeries
@@ -49,7 +51,8 @@ def error_table(result: ForecastResult) -> Table | None:
             if series.is_long:
                 cells.append(f"{wins(result, target)[method]} series")
             style = "bold" if method == best else None
-            table.add_row(target, method_label(result, method), *cells, style=style)
+            names = (Text(shown(target)), method_label(result, method))
+            table.add_row(*names, *cells, style=style)
         table.add_section()
     return table
 
@@ -207,6 +210,9 @@ def forecast_columns(
 ) -> dict[str, list[Any]]:  # fmt: skip
     """Forecasts (series, steps) as columns by name: keys, times, each target with its interval.
 
+    Columns of the file keep their names. One that is added, such as ``y_lower``, and would have
+    the name of another column, gets an underscore behind it.
+
     Parameters
     ----------
     parts : sequence of int
@@ -219,14 +225,17 @@ def forecast_columns(
         name: [series.keys[j][k] for j in parts for _ in range(steps)]
         for k, name in enumerate(series.by)
     }
-    columns[series.time or "step"] = [
+    taken = {*series.by, *series.targets, *([series.time] if series.time else [])}
+    columns[series.time or free_name("step", taken)] = [
         text for j in parts for text in series.when(series.ahead(j * width, steps))
     ]
     for k, name in enumerate(series.targets):
         for suffix, bound in (("", values), ("_lower", lower), ("_upper", upper)):
             column = [float(value) for j in parts for value in bound[j * width + k]]
-            columns[f"{name}{suffix}"] = column
-        columns[f"{name}_by"] = [methods[k]] * (len(parts) * steps)
+            own = name if not suffix else free_name(f"{name}{suffix}", {*taken, *columns})
+            columns[own] = column
+        by = free_name(f"{name}_by", {*taken, *columns})
+        columns[by] = [methods[k]] * (len(parts) * steps)
     return columns
 
 

@@ -15,6 +15,7 @@ from paralesn.estimators.series_regressor import ReservoirSeriesRegressor
 from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.tables.cleaning import Cleaning
 from paralesn.tables.clock import format_times
+from paralesn.tables.labels import free_name
 from paralesn.tables.observations import Observations, read_observations
 from paralesn.tables.reader import TableError, column_names
 from paralesn.tables.reading import Reading
@@ -225,14 +226,14 @@ def _forecast(model: StateForecaster, path: Path, request: PredictionRequest) ->
     except ValueError as error:
         raise TableError(f"{path.name}: {error}") from error
     # Only the last step, where that is all the model predicts.
-    columns: dict[str, list[Any]] = {
-        observations.time or "step": format_times(observations.ahead(steps))[-len(values) :]
-    }
+    time = observations.time or free_name("step", targets)
+    columns: dict[str, list[Any]] = {time: format_times(observations.ahead(steps))[-len(values) :]}
+    taken = {*targets, time}
     for k, name in enumerate(targets):
         columns[name] = values[:, k].tolist()
         if lower is not None and upper is not None:
-            columns[f"{name}_lower"] = lower[:, k].tolist()
-            columns[f"{name}_upper"] = upper[:, k].tolist()
+            columns[free_name(f"{name}_lower", {*taken, *columns})] = lower[:, k].tolist()
+            columns[free_name(f"{name}_upper", {*taken, *columns})] = upper[:, k].tolist()
     return Predictions(columns, tuple(notes))
 
 

@@ -13,6 +13,7 @@ from paralesn.estimators.forecaster.live_members import Position
 from paralesn.estimators.live import Live, LiveState
 from paralesn.persistence import save
 from paralesn.tables.notes import listed
+from paralesn.tables.numerals import plain_numbers
 from paralesn.workflows.describe import learnt_columns
 
 
@@ -81,7 +82,7 @@ class LineReader:
         targets = self._live.n_targets
         commas = text.count(",")
         try:
-            row = np.array([float(number) for number in text.replace(",", " ").split()])
+            row = np.array(plain_numbers(text.replace(",", " ").split()))
         except ValueError:
             row = np.zeros(0)
         wrong = row.size not in (width, width + targets)

@@ -9,6 +9,7 @@ from paralesn.estimators.forecaster.fitted import FittedForecaster
 from paralesn.estimators.forecaster.forms import Values
 from paralesn.estimators.forecaster.frames import in_pandas, make_frame
 from paralesn.estimators.forecaster.panel import FLAT, LONG, TABLE
+from paralesn.tables.labels import free_name
 
 
 class Anomalies(NamedTuple, Generic[Values]):
@@ -61,21 +62,20 @@ def _shaped(
         return Anomalies(outside, ahead, lower, upper)
     table: dict[str, Any] = {}
     counts = [len(values) for values in seen]
-    name = layout.columns[0] if layout.kind == LONG else "series"
+    label = layout.index.name or "ds"
+    name = layout.columns[0] if layout.kind == LONG else free_name("series", [label])
     if len(layout.names) > 1 or layout.kind == LONG:
         labels = np.array(layout.names)
         table[name] = np.repeat(
             labels.astype(object) if labels.dtype.kind == "U" else labels, counts
         )
-    label = layout.index.name or "ds"
     if layout.index.kind != "none":
         joined = np.concatenate([np.asarray(when) for when in times])
         is_whole = layout.index.kind == "numbers" and layout.index.is_whole
         table[label] = joined.astype(np.int64) if is_whole else joined
-    table |= {
-        "y": np.concatenate(seen), "yhat": np.concatenate(ahead), "lo": np.concatenate(lower),
-        "hi": np.concatenate(upper), "anomaly": np.concatenate(outside),
-    }  # fmt: skip
+    results = {"y": seen, "yhat": ahead, "lo": lower, "hi": upper, "anomaly": outside}
+    for own, arrays in results.items():
+        table[free_name(own, table)] = np.concatenate(arrays)
     if layout.backend == "pandas" and label in table and layout.kind != LONG:
         when = in_pandas(layout.index, table.pop(label))
         if len(counts) == 1:

@@ -14,6 +14,7 @@ from paralesn.estimators.forecaster.frames import (
     read_pandas_index,
 )
 from paralesn.estimators.forecaster.panel import LIST, LONG, Layout, LongNames
+from paralesn.estimators.forecaster.values import times_of
 from paralesn.persistence import register
 from paralesn.tables.clock import format_times
 
@@ -260,7 +261,7 @@ def _from_long(
     times = columns.pop(names.time, None)
     columns.pop(names.target, None)
     if times is not None and times.dtype.kind not in "Mbiuf":
-        times = np.array([np.datetime64(str(t)) for t in times], "M8[ns]")
+        times, _ = times_of(times, names.time, name)
     out, none = [], np.zeros(0, int)
     rows_of = {} if ids is None else _rows_of_each(ids)
     for label, wanted in zip(layout.names, steps, strict=True):

@@ -8,8 +8,7 @@ import numpy as np
 
 from paralesn.persistence import register
 from paralesn.tables.clock import Clock
-
-_DAY = 86_400 * 10**9
+from paralesn.tables.date_parts import LATEST, to_nanoseconds
 
 
 def backend_of(data: Any) -> str | None:
@@ -50,21 +49,18 @@ def columns_of(frame: Any, name: str, is_local: bool = True) -> dict[str, np.nda
 
 
 def as_array(column: Any, is_local: bool = True) -> np.ndarray:
-    """A column of narwhals as an array: times as datetime64[ns], of the wall clock or UTC."""
+    """A column of narwhals as an array: times in their own unit, of the wall clock or UTC."""
     import narwhals as nw
 
     native = column.to_native()
     if getattr(getattr(native, "dtype", None), "tz", None) is not None:
         # pandas: narwhals does not know zones such as America/New_York
         native = native if is_local else native.dt.tz_convert("UTC")
-        return np.asarray(native.dt.tz_localize(None).to_numpy()).astype("M8[ns]")
-    if column.dtype == nw.Datetime or isinstance(column.dtype, nw.Datetime):
-        if column.dtype.time_zone is not None:
-            column = column if is_local else column.dt.convert_time_zone("UTC")
-            column = column.dt.replace_time_zone(None)
-        return np.asarray(column.to_numpy()).astype("M8[ns]")
-    array = np.asarray(column.to_numpy())
-    return array.astype("M8[ns]") if array.dtype.kind == "M" else array
+        return np.asarray(native.dt.tz_localize(None).to_numpy())
+    if isinstance(column.dtype, nw.Datetime) and column.dtype.time_zone is not None:
+        column = column if is_local else column.dt.convert_time_zone("UTC")
+        column = column.dt.replace_time_zone(None)
+    return np.asarray(column.to_numpy())
 
 
 def zone_of(frame: Any, label: str) -> str | None:
@@ -80,8 +76,8 @@ def zone_of(frame: Any, label: str) -> str | None:
 
 def is_in_days(times: np.ndarray) -> bool:
     """Whether steps are days or longer: then a day is one of the clock on the wall."""
-    steps = np.diff(np.unique(times).astype("M8[ns]").astype(np.int64))
-    return not steps.size or bool(np.median(steps) >= _DAY)
+    steps = np.diff(np.unique(times))
+    return not steps.size or bool(np.median(steps / np.timedelta64(1, "D")) >= 1)
 
 
 @register
@@ -136,19 +132,31 @@ def read_pandas_index(
             f"{int(index.isna().argmax())}"
         )
     if isinstance(index, pd.PeriodIndex):
-        times = index.to_timestamp().to_numpy().astype("M8[ns]")
+        times = to_nanoseconds(np.asarray(index.to_timestamp().to_numpy()), name)
         return times, Index("periods", label, frequency=index.freqstr)
     if isinstance(index, pd.DatetimeIndex):
         frequency = index.freqstr if index.freq is not None else None
-        clock_times = np.asarray(index.tz_localize(None).to_numpy()).astype("M8[ns]")
+        clock_times = to_nanoseconds(np.asarray(index.tz_localize(None).to_numpy()), name)
         if index.tz is None:
             return clock_times, Index("dates", label, None, frequency)
         is_local = is_in_days(clock_times) if is_local is None else is_local
-        utc = np.asarray(index.tz_convert("UTC").tz_localize(None).to_numpy()).astype("M8[ns]")
+        utc = np.asarray(index.tz_convert("UTC").tz_localize(None).to_numpy())
         kind = Index("dates", label, str(index.tz), frequency, is_local=is_local)
-        return (clock_times if is_local else utc), kind
-    numbers = index.to_numpy().astype(float)
+        return (clock_times if is_local else to_nanoseconds(utc, name)), kind
+    numbers = as_exact(index.to_numpy(), name)
     return numbers, Index("numbers", label, is_whole=bool((numbers == np.round(numbers)).all()))
+
+
+def as_exact(times: np.ndarray, name: str) -> np.ndarray:
+    """Times that are numbers as floats; ValueError for whole ones that floats cannot tell apart."""
+    numbers = times.astype(float)
+    wrong = np.flatnonzero((times > 2**53) | (times < -(2**53)))
+    if times.dtype.kind in "iu" and wrong.size:
+        raise ValueError(
+            f"times of {name} must be at most 2**53 as numbers, got {times[wrong[0]]} in row "
+            f"{wrong[0]}; give dates, or count from a later time"
+        )
+    return numbers
 
 
 def in_pandas(index: Index, times: np.ndarray) -> Any:
@@ -202,7 +210,14 @@ def continued(index: Index, clock: Clock | None, last: Any, count: int, seen: in
     last = np.datetime64(last, "ns")
     if index.frequency is not None:
         start = in_pandas(index, np.array([last]))[0]
-        return pd.date_range(start, periods=count + 1, freq=index.frequency, name=index.name)[1:]
+        try:
+            every = pd.date_range(start, periods=count + 1, freq=index.frequency, name=index.name)
+        except pd.errors.OutOfBoundsDatetime:
+            raise ValueError(
+                f"{count} steps ({index.frequency}) after {start} go beyond {LATEST}, the latest "
+                "time that nanoseconds since 1970 can hold"
+            ) from None
+        return every[1:]
     return in_pandas(index, clock.after(last, count))
 
 

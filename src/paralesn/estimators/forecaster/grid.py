@@ -10,6 +10,7 @@ import numpy as np
 from paralesn import checks
 from paralesn.estimators.forecaster.frames import Index, period_rows, periods_from
 from paralesn.tables.clock import Clock, clock_of, format_times
+from paralesn.tables.date_parts import to_nanoseconds
 
 _UNITS = {
     "s": 10**9, "sec": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9, "H": 3600 * 10**9,
@@ -176,8 +177,7 @@ def _irregular(times: np.ndarray) -> Clock:
 
 def check_order(times: np.ndarray, who: str) -> None:
     """Raise for times that go back or come twice."""
-    numbers = times.astype(np.int64) if times.dtype.kind == "M" else times
-    late = np.flatnonzero(np.diff(numbers) <= 0)
+    late = np.flatnonzero(times[1:] <= times[:-1])
     if late.size:
         pair = format_times(times[late[0] : late[0] + 2])
         problem = "twice" if pair[0] == pair[1] else f"after {pair[0]}"
@@ -196,7 +196,7 @@ def _averaged(times: np.ndarray, frequency: Any) -> Grid:
     if found[2] in _MONTHS:
         step = count * _MONTHS[found[2]]
         rows = times.astype("M8[M]").astype(np.int64) // step
-        first = (rows[0] * step).astype("M8[M]").astype("M8[ns]")
+        first = to_nanoseconds((rows[:1] * step).astype("M8[M]"), "y, of whole steps,")[0]
         clock = Clock("months", float(step))
     else:
         length = count * _UNITS[found[2]]

@@ -269,7 +269,7 @@ def _read_long(
     for rows in pieces:
         if times is not None:
             when = times[rows]
-            if (np.diff(when.astype(np.int64) if when.dtype.kind == "M" else when) < 0).any():
+            if (when[1:] < when[:-1]).any():
                 is_unsorted += 1
                 rows = rows[np.argsort(when, kind="stable")]
                 when = times[rows]

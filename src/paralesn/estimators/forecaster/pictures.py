@@ -7,6 +7,7 @@ import numpy as np
 from paralesn import checks
 from paralesn.estimators.forecaster.fitted import FittedLoop
 from paralesn.files import require
+from paralesn.tables import notes
 
 
 def plot(
@@ -43,7 +44,8 @@ def plot(
     ax.fill_between(later, lower[i], upper[i], color="C0", alpha=0.2, linewidth=0,
                     label=f"{100 * interval:g} % interval")  # fmt: skip
     ax.plot(later, values[i], color="C0", linewidth=1.8, label="forecast")
-    ax.set_title("" if len(names) == 1 and names[0] in (0, "y") else str(names[i]))
+    title = "" if len(names) == 1 and names[0] in (0, "y") else str(names[i])
+    ax.set_title(notes.shown(title), parse_math=False)
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, loc="upper left", fontsize="small")
     return ax

@@ -12,6 +12,7 @@ from paralesn.estimators.forecaster.frames import (
 from paralesn.estimators.forecaster.grid import Grid
 from paralesn.estimators.forecaster.panel import COLUMN, FLAT, LIST, LONG, TABLE, Layout
 from paralesn.tables.clock import format_times
+from paralesn.tables.labels import free_name
 
 
 def times_ahead(layout: Layout, grid: Grid, count: int) -> Any:
@@ -68,11 +69,14 @@ def _column(layout: Layout, values: np.ndarray) -> Any:
 def _wide_columns(
     layout: Layout, values: Sequence[np.ndarray], extras: dict[str, Sequence[np.ndarray]]
 ) -> dict[str, np.ndarray]:
+    """Forecasts by their names; a column of bounds that would have one gets an underscore."""
     columns: dict[str, np.ndarray] = {}
+    taken = {*map(str, layout.names), str(layout.index.name)}
     for i, label in enumerate(layout.names):
         own = "yhat" if layout.kind == COLUMN else label
         columns[own] = values[i]
-        columns |= {f"{own}{suffix}": bound[i] for suffix, bound in extras.items()}
+        for suffix, bound in extras.items():
+            columns[free_name(f"{own}{suffix}", {*taken, *map(str, columns)})] = bound[i]
     return columns
 
 
@@ -89,8 +93,9 @@ def _long_frame(
         columns[names[0]] = np.repeat(ids.astype(object) if ids.dtype.kind == "U" else ids, steps)
     if time_name is not None:
         columns[time_name] = np.concatenate([times_ahead(layout, grid, steps) for grid in grids])
-    columns["yhat"] = np.concatenate(list(values))
-    columns |= {f"yhat{suffix}": np.concatenate(list(bound)) for suffix, bound in extras.items()}
+    columns[free_name("yhat", columns)] = np.concatenate(list(values))
+    for suffix, bound in extras.items():
+        columns[free_name(f"yhat{suffix}", columns)] = np.concatenate(list(bound))
     return make_frame(columns, layout.backend or "pandas", layout.index)
 
 

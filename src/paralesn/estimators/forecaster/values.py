@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from paralesn import series
-from paralesn.estimators.forecaster.frames import Index
+from paralesn.estimators.forecaster.frames import Index, as_exact
+from paralesn.tables.date_parts import to_nanoseconds
 
 
 def numbers(data: Any, name: str) -> np.ndarray:
@@ -34,9 +35,9 @@ def times_of(column: np.ndarray, label: str, name: str) -> tuple[np.ndarray, Ind
         if np.isnat(column).any():
             raise ValueError(f"{name}[{label!r}] must hold times, got none in row "
                              f"{int(np.isnat(column).argmax())}")  # fmt: skip
-        return column, Index("dates", label)
+        return to_nanoseconds(column, f"{name}[{label!r}]"), Index("dates", label)
     if column.dtype.kind in "biuf":
-        numbers = column.astype(float)
+        numbers = as_exact(column, f"{name}[{label!r}]")
         if not np.isfinite(numbers).all():
             raise ValueError(
                 f"{name}[{label!r}] must hold times, got {numbers[~np.isfinite(numbers)][0]}"
@@ -45,9 +46,11 @@ def times_of(column: np.ndarray, label: str, name: str) -> tuple[np.ndarray, Ind
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # NumPy's, that zones become UTC
-            times = np.array([np.datetime64(str(t)) for t in column], "M8[ns]")
-        return times, Index("dates", label)
+            dates = [np.datetime64(str(t)) for t in column]
     except ValueError as error:
         raise ValueError(
             f"{name}[{label!r}] must hold dates, numbers or ISO text, got {column[0]!r}: {error}"
         ) from None
+    seconds = np.array([date.astype("M8[s]") for date in dates])  # of whatever unit they are
+    to_nanoseconds(seconds, f"{name}[{label!r}]")
+    return times_of(np.array(dates, "M8[ns]"), label, name)
