@@ -3,6 +3,8 @@
 import json
 import multiprocessing
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -217,3 +219,44 @@ def test_damaged_parts_of_studies_are_passed_over():
 def test_long_values_are_shortened():
     problem = fields.problem_of({"seed": "x" * 1000}, ["seed"])
     assert len(problem) < 150
+
+
+# -- several commands at once ------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_two_commands_at_once_record_each_run_once(tmp_path):
+    command = [
+        sys.executable, "-m", "paralesn", "reproduce", "mg", "sinmem10", "--models", "SCR",
+        "--seeds", "3", "--jobs", "1", "--out", str(tmp_path),
+    ]  # fmt: skip
+    both = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for _ in range(2)
+    ]
+    for one in both:
+        told, _ = one.communicate(timeout=300)
+        assert one.returncode == 0, told
+    keys = [runs.identity(record) for record in records.read(tmp_path / "records.jsonl")]
+    assert len(keys) == len(set(keys)) >= 6
+    (result, *_) = json.loads((tmp_path / "results.json").read_text())
+    assert result["seeds"] == 3
+
+
+def test_races_at_once_record_each_model_once(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    from paralesn.paper.studies import race as racing
+
+    (recorded, _), settings = race(), racing.Settings()
+    (wanted,) = racing.plan(["smnist"], [racing.OURS], settings)
+    outcome = {name: recorded[name] for name in recorded if name not in wanted}
+
+    def while_another_is_quicker(*_):
+        records.append(tmp_path / "race.jsonl", wanted | outcome | {"seconds": 1.0})
+        return outcome
+
+    monkeypatch.setattr(racing, "digits", lambda task, settings: None)
+    monkeypatch.setattr(racing, "_ours", while_another_is_quicker)
+    (found,) = racing.race(["smnist"], [racing.OURS], settings, tmp_path)
+    assert found["seconds"] == 1.0
+    assert len(records.read(tmp_path / "race.jsonl")) == 1

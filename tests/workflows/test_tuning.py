@@ -103,6 +103,19 @@ def test_a_file_of_another_search_is_refused(tmp_path):
             pe.tune(model, noisy(), budget=1, origins=2, storage=path)
 
 
+def test_a_file_is_for_one_search_at_a_time(monkeypatch, tmp_path):
+    path, tried = tmp_path / "trials.jsonl", tuning._tried
+
+    def while_another_writes(*arguments, **more):
+        with path.open("a") as file:
+            file.write("{}\n")
+        return tried(*arguments, **more)
+
+    monkeypatch.setattr(tuning, "_tried", while_another_writes)
+    with pytest.raises(ValueError, match="storage must be a file of one search at a time"):
+        pe.tune(pe.SmootherBank(horizon=3), noisy(), budget=2, origins=2, storage=path)
+
+
 def test_interrupted_searches_return_the_best_so_far(monkeypatch, tmp_path):
     tried = tuning._tried
     calls = []

@@ -1,6 +1,7 @@
 """Trials of a search: what was tried and found, kept in a file, and what to try next."""
 
 import json
+import os
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paralesn.files import DamagedFileWarning
+from paralesn.runtime.file_lock import only_writer
 from paralesn.workflows.candidates import Choice, Range, Settings, Space
 
 _FORMAT = 1
@@ -97,13 +99,19 @@ class TrialFile:
         elif self._path is not None:  # without a line that was not finished
             with self._path.open("r+b") as file:
                 file.truncate(file.read().rfind(b"\n") + 1)
+        self._size = 0 if self._path is None else self._path.stat().st_size
 
     def _add(self, trial: Trial) -> None:
         """Write a trial."""
-        self.trials.append(trial)
         if self._path is not None:
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(trial._asdict()) + "\n")
+            with self._path.open("ab") as file, only_writer(file):
+                if file.seek(0, os.SEEK_END) != self._size:
+                    raise ValueError(
+                        f"storage must be a file of one search at a time, got {self._path}, which "
+                        "another one has written to; a database is shared by any number"
+                    )
+                self._size += file.write((json.dumps(trial._asdict()) + "\n").encode())
+        self.trials.append(trial)
 
 
 def _as_trial(row: Any, number: int) -> Trial:
