@@ -335,8 +335,10 @@ main()
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
-def test_the_exit_code_is_that_of_the_signal_wherever_it_came(data, tmp_path, name):
-    process = start("-c", EXECUTING, "forecast", data, "--out", tmp_path / "out")
+def test_the_exit_code_is_that_of_the_signal_wherever_it_came(data, tmp_path, monkeypatch, name):
+    (tmp_path / "executing.py").write_text(EXECUTING)
+    monkeypatch.chdir(tmp_path)
+    process = start("-m", "executing", "forecast", data, "--out", tmp_path / "out")
     assert process.stdout.readline() == "executes\n"
     process.send_signal(getattr(signal, name))
     _, said = process.communicate(timeout=20)
