@@ -321,3 +321,52 @@ def test_an_answer_that_is_cut_off_by_a_full_disk_is_not_in_the_state(
     assert len(answers) == 6001
     assert not answers.endswith("\n")
     assert pe.load(tmp_path / "state").lines == answers.count("\n")
+
+
+EXECUTING = """
+from paralesn.cli import forecast
+def read(*arguments):
+    exec("import time; print('executes', flush=True); time.sleep(60)")
+forecast._read = read
+from paralesn.cli import main
+main()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_the_exit_code_is_that_of_the_signal_wherever_it_came(data, tmp_path, monkeypatch, name):
+    (tmp_path / "executing.py").write_text(EXECUTING)
+    monkeypatch.chdir(tmp_path)
+    process = start("-m", "executing", "forecast", data, "--out", tmp_path / "out")
+    assert process.stdout.readline() == "executes\n"
+    process.send_signal(getattr(signal, name))
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 128 + getattr(signal, name)
+    assert said == ""
+
+
+ENDING = """
+import os, signal, sys, time
+from paralesn.cli import main
+class Late:
+    def __del__(self, kill=os.kill, pid=os.getpid()):
+        kill(pid, signal.SIGTERM)  # while Python is being taken down
+sys.late = Late()
+from paralesn.cli import forecast
+def read(*arguments):
+    print("reads", flush=True)
+    time.sleep(60)
+forecast._read = read
+main()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_a_signal_while_python_ends_changes_nothing(data, tmp_path):
+    process = start("-c", ENDING, "forecast", data, "--out", tmp_path / "out")
+    assert process.stdout.readline() == "reads\n"
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 143
+    assert said == ""

@@ -69,3 +69,21 @@ def test_with_no_seconds_between_every_line_is_saved(live, tmp_path):
             reader.read(b"10", number)
             saver.answered()
             assert pe.load(path).lines == number
+
+
+def test_a_line_that_no_finite_prediction_follows_is_counted_and_changes_nothing_else(tmp_path):
+    y = np.sin(np.arange(200.0) / 9)
+    reservoir = pe.ParalESN(units=50, dtype="float32", input_scale=10.0)
+    model = pe.ReservoirRegressor(reservoir, standardize=False).fit(y[:-1], y[1:])
+    pe.save(model, tmp_path / "model")
+    live = start(model, tmp_path / "model")
+    reader = LineReader(live)
+    reader.read(b"0.1", 1)
+    state = live.state.state
+    with pytest.raises(ValueError, match=r"3\.4e38"):
+        reader.read(b"3.4e38", 2)
+    assert live.state.lines == 2
+    assert live.state.state is state
+    again = LineReader(start(model, tmp_path / "model"))
+    again.read(b"0.1", 1)
+    np.testing.assert_array_equal(reader.read(b"0.2", 3), again.read(b"0.2", 2))

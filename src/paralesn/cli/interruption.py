@@ -5,6 +5,7 @@ Meanwhile further ones are ignored, as impatient people and process groups send 
 comes when this has taken long ends the process at once.
 """
 
+import atexit
 import os
 import signal
 import sys
@@ -47,14 +48,25 @@ class Interruption:
 
     def await_(self) -> None:
         """Heed signals from now on."""
+        atexit.register(self._leave)  # as the first, it is called as the last
         sys.unraisablehook = self._swallowed
         for number in _heeded():
             signal.signal(number, self._handle)
 
     def end(self) -> None:
-        """There is nothing to clean up any more: let signals end the process."""
-        for number in _heeded():
-            signal.signal(number, signal.SIG_DFL)
+        """Let signals end the process, as nothing is left to clean up, unless one is heeded."""
+        if self.request.number is None:
+            for number in _heeded():
+                signal.signal(number, signal.SIG_DFL)
+
+    def _leave(self) -> None:
+        """Have the exit code tell what is heeded: from here on Python handles no signal."""
+        if self.request.number is not None:
+            for number in _heeded():
+                signal.signal(number, signal.SIG_IGN)
+            # An interruption that came through `exec`, as of dataclasses that are being imported,
+            # is one that Python repeats at its end, unless another `exec` came later.
+            exec("")
 
     def _handle(self, number: int, _frame: Any) -> None:
         is_first = self.request.number is None

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from paralesn.files import naming
+
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # nobody can plant a link for us to follow
 
 
@@ -58,17 +60,19 @@ def _locked(lock: Path, path: Path) -> int:
             _check(handle, lock)
             if not _take(handle):
                 raise InUseError(f"{path} is in use by {_holder(handle)}")
-            if _is_at(handle, lock):
-                if os.name != "nt":  # where nobody else could read it
-                    os.ftruncate(handle, 0)
-                    os.write(handle, str(os.getpid()).encode())
-                return handle
+        except OSError:
+            os.close(handle)
+            raise
         except KeyboardInterrupt:
             if _take(handle):
                 _release(handle, lock)
             raise
+        try:
+            if _is_at(handle, lock):
+                _sign(handle, lock)
+                return handle
         except BaseException:
-            os.close(handle)
+            _release(handle, lock)
             raise
         os.close(handle)  # whoever held it has removed it since
 
@@ -123,6 +127,14 @@ def _take(handle: int) -> bool:
     except (BlockingIOError, PermissionError):
         return False
     return True
+
+
+def _sign(handle: int, lock: Path) -> None:
+    """Say who has the lock, where others can read that."""
+    if os.name != "nt":
+        with naming(lock):
+            os.ftruncate(handle, 0)
+            os.write(handle, str(os.getpid()).encode())
 
 
 def _holder(handle: int) -> str:

@@ -16,7 +16,7 @@ from hostile import nursery
 from hostile.attacks import kills
 from paralesn.persistence import load
 
-CASES = 8
+CASES = 6
 
 RECIPES = st.fixed_dictionaries(
     {

@@ -16,7 +16,7 @@ from hostile import jobs, nursery
 from paralesn.persistence import load
 from paralesn.persistence.model_file import read_header
 
-CASES = 8
+CASES = 6
 
 KILLS = st.fixed_dictionaries({"at": st.integers(1, 45), "signal": st.just("SIGKILL")})
 TEARS = st.fixed_dictionaries({"limit": st.integers(0, 5000), "torn": st.just(True)})

@@ -11,7 +11,7 @@ from hostile.attacks import kills
 from paralesn.paper import bayesian
 from paralesn.persistence import load
 
-CASES = 6
+CASES = 4
 
 PAUSES = st.fixed_dictionaries({"at": st.integers(1, 45), "pause": st.sampled_from([0.05, 0.2])})
 RECIPES = st.fixed_dictionaries(
