@@ -246,6 +246,24 @@ def test_a_file_that_is_being_removed_is_left_for_a_new_one(tmp_path, monkeypatc
     assert os.listdir(tmp_path) == ["notes.txt"]
 
 
+@pytest.mark.skipif(files.fcntl is None, reason="locks of POSIX")
+def test_a_folder_that_is_being_removed_is_left_for_a_new_one(tmp_path, monkeypatch):
+    real, tokens = os.open, iter(["0" * 16, "1" * 16, "2" * 16])
+    planted = tmp_path / f".files.{'0' * 16}.part"
+
+    def removed_meanwhile(path, *arguments, **options):
+        if "1" * 16 in str(path):
+            os.rmdir(path)
+        return real(path, *arguments, **options)
+
+    planted.symlink_to("nowhere")
+    monkeypatch.setattr(files.secrets, "token_hex", lambda size: next(tokens))
+    monkeypatch.setattr(os, "open", removed_meanwhile)
+    with files.folder_aside(tmp_path) as aside:
+        assert aside.name == f".files.{'2' * 16}.part"
+    assert list(tmp_path.iterdir()) == [planted]
+
+
 def test_a_missing_package_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     message = "MLP needs PyTorch; install it with: pip install 'paralesn[torch]'"

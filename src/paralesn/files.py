@@ -122,9 +122,9 @@ def folder_aside(parent: Path) -> Iterator[Path]:
         aside = _new_name(path)
         try:
             aside.mkdir(0o700)
-        except FileExistsError:
+            lock = os.open(aside, os.O_RDONLY) if fcntl else None
+        except (FileExistsError, FileNotFoundError):  # guessed, or taken for a leftover
             continue
-        lock = os.open(aside, os.O_RDONLY) if fcntl else None
         if lock is None or _claim(lock, aside):
             break
         os.close(lock)

@@ -128,6 +128,7 @@ warnings.filterwarnings("ignore", message="compiled kernels are not kept")
     [
         ("del caching.IndexDataCacheFile", "'IndexDataCacheFile'"),
         ("del caching.Cache._index_key", "'_index_key'"),
+        ("del caching.IndexDataCacheFile._load_data", "'_load_data'"),
         ("caching.Cache.__init__ = lambda self, function, more: None", "'more'"),
         ("caching.Cache.__init__ = lambda self, function: None", "'_cache_file'"),
     ],

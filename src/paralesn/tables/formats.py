@@ -128,7 +128,7 @@ def parse_ts(content: bytes, name: str) -> Cases:
     """
     lines = _lines(content, name)
     header = _header(lines, name)
-    if header.get("timestamps", ["false"])[0].lower() == "true":
+    if (header.get("timestamps") or ["false"])[0].lower() == "true":
         raise ValueError(f"{name}: series with timestamps are not supported")
     declared = header.get("classlabel", ["false"]) or ["false"]
     is_target = (header.get("targetlabel") or ["false"])[0].lower() == "true"
