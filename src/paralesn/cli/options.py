@@ -270,6 +270,10 @@ def folder(out: Path, option: str = "--out") -> Path:
 
 
 def file_in_folder(path: Path | None, option: str) -> None:
-    """Check that the folder of a file to write exists."""
-    if path is not None and not path.parent.is_dir():
+    """Check that a file can be written: its folder exists, and nothing else has its name."""
+    if path is None:
+        return
+    if not path.parent.is_dir():
         raise typer.BadParameter(f"the folder {path.parent} does not exist", param_hint=option)
+    if not path.name or (path.exists() and not path.is_file()):  # a folder, a device
+        raise typer.BadParameter(f"{path} is not a file", param_hint=option)
