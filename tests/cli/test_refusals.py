@@ -63,6 +63,7 @@ def test_a_data_folder_that_is_none_is_named(place, command, tmp_path, monkeypat
         (["universality", "--seeds", "0"], 2, "--seeds"),
     ],
 )  # fmt: skip
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs on this system")
 def test_what_is_of_no_use_is_refused_at_once(arguments, code, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for folder in ("empty", "odd", "odd/records.jsonl"):
