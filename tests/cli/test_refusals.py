@@ -1,6 +1,7 @@
 """What commands about data, records and studies do with places and numbers of no use."""
 
 import json
+import os
 import traceback
 
 import pytest
@@ -41,6 +42,14 @@ def test_a_data_folder_that_is_none_is_named(place, command, tmp_path, monkeypat
         (["search", "mg", "--seconds", "nan"], 2, "--seconds"),
         (["search", "mg", "--storage", "file", "--jobs", "1", "--trials", "1"], 1, "file"),
         (["search", "mg", "--storage", "", "--jobs", "1", "--trials", "1"], 2, "storage must be"),
+        (["search", "mg", "--export", ""], 2, ". is not a file"),
+        (["search", "mg", "--export", "empty"], 2, "empty is not a file"),
+        (["search", "mg", "--export", "pipe"], 2, "pipe is not a file"),
+        (["search", "mg", "--export", "absent/file"], 2, "the folder absent does not exist"),
+        (["demo", "--out", "pipe"], 2, "pipe is not a file"),
+        (["reproduce", "mg", "--seeds", "9" * 40], 2, "--seeds"),
+        (["reproduce", "mg", "--jobs", "9" * 40], 2, "--jobs"),
+        (["demo", "--units", "9" * 40], 2, "--units"),
         (["sensitivity", "mg", "--studies", "file"], 2, "got none in 'file'"),
         (["race", "--seconds", "0"], 2, "--seconds"),
         (["race", "--seconds", "nan"], 2, "--seconds"),
@@ -54,10 +63,12 @@ def test_a_data_folder_that_is_none_is_named(place, command, tmp_path, monkeypat
         (["universality", "--seeds", "0"], 2, "--seeds"),
     ],
 )  # fmt: skip
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs on this system")
 def test_what_is_of_no_use_is_refused_at_once(arguments, code, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for folder in ("empty", "odd", "odd/records.jsonl"):
         (tmp_path / folder).mkdir()
+    os.mkfifo(tmp_path / "pipe")
     for file in ("file", "empty.jsonl"):
         (tmp_path / file).touch()
     before = sorted(tmp_path.rglob("*"))

@@ -291,12 +291,14 @@ def folder(out: Path, option: str = "--out") -> Path:
 
 
 def file_in_folder(path: Path | None, option: str) -> None:
-    """Check that a file to write can be made in a folder that exists."""
+    """Check that a file can be written: its folder exists, and nothing else has its name."""
     if path is None:
         return
     check_name(path, option)
     if not path.parent.is_dir():
         raise typer.BadParameter(f"the folder {path.parent} does not exist", param_hint=option)
+    if not path.name or (path.exists() and not path.is_file()):  # a folder, a device
+        raise typer.BadParameter(f"{path} is not a file", param_hint=option)
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise typer.BadParameter(
             f"the folder {path.parent} cannot be written to", param_hint=option

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from paralesn.cli.application import FAILED, INTERRUPTED, app
 from paralesn.cli.console import console_for, print_json, say, wide
-from paralesn.cli.options import Json, check_name, folder
+from paralesn.cli.options import Json, check_name, file_in_folder, folder
 
 if TYPE_CHECKING:
     from paralesn.paper.dask_cluster import Cluster
@@ -36,7 +36,7 @@ Models = Annotated[
 Spaces = Annotated[
     list[str] | None, typer.Option("--spaces", help="paper, extended; both by default.")
 ]
-Trials = Annotated[int, typer.Option(min=1, help="Trials of each study.")]
+Trials = Annotated[int, typer.Option(min=1, max=1_000_000, help="Trials of each study.")]
 Seconds = Annotated[
     float, typer.Option(min=0, help="Most seconds of each study.", show_default="no limit")
 ]
@@ -61,6 +61,7 @@ Seeds = Annotated[
     int | None,
     typer.Option(
         min=1,
+        max=10_000,
         help="Runs of each configuration.",
         show_default="10; 5 long-term; 3 MNIST; 1 ucr and LRA",
     ),
@@ -69,7 +70,8 @@ Country = Annotated[
     str, typer.Option(help="Whose electricity counts, three letters; needs CodeCarbon.")
 ]
 Jobs = Annotated[
-    int | None, typer.Option(min=1, help="Processes, one core each.", show_default="every core")
+    int | None,
+    typer.Option(min=1, max=1_024, help="Processes, one core each.", show_default="every core"),
 ]
 Dask = Annotated[
     str | None,
@@ -108,9 +110,7 @@ def search(
         checked(storage)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--storage") from None
-    if export is not None:
-        folder(export.parent, "--export")
-        check_name(export, "--export")
+    file_in_folder(export, "--export")
     studies = _studies(console, _resolve(what or ["regression"], models), spaces)
     path = _records(out)
     _search(console, studies, storage, Budget(trials, seconds), jobs or _cores(), path)

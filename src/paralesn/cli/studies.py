@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @app.command()
 def demo(
-    units: Annotated[int, typer.Option(min=1, help="Units of both reservoirs.")] = 128,
+    units: Annotated[int, typer.Option(min=1, max=100_000, help="Units of both reservoirs.")] = 128,
     steps: Annotated[
-        int, typer.Option(min=1000, help="Time steps, half of them to train.")
+        int, typer.Option(min=1000, max=10_000_000, help="Time steps, half of them to train.")
     ] = 10_000,
-    horizon: Annotated[int, typer.Option(min=1, help="Steps to look ahead.")] = 84,
+    horizon: Annotated[int, typer.Option(min=1, max=100_000, help="Steps to look ahead.")] = 84,
     seed: Annotated[int, typer.Option(min=0, help="Fixes the result.")] = 0,
     out: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("demo.png"),
     json: Json = False,
@@ -68,16 +68,19 @@ def _show_demo(console: Console, result: "Demonstration") -> None:
 def complexity(
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("complexity"),
     largest_dense: Annotated[
-        int | None, typer.Option(min=1, help="Most units of the ESN.", show_default="16384")
+        int | None,
+        typer.Option(min=1, max=1 << 24, help="Most units of the ESN.", show_default="16384"),
     ] = None,
     largest: Annotated[
-        int | None, typer.Option(min=1, help="Most units of the others.", show_default="131072")
+        int | None,
+        typer.Option(min=1, max=1 << 30, help="Most units of the others.", show_default="131072"),
     ] = None,
     longest: Annotated[
-        int | None, typer.Option(min=1, help="Most time steps.", show_default="1000000")
+        int | None, typer.Option(min=1, max=10**9, help="Most time steps.", show_default="1000000")
     ] = None,
     rounds: Annotated[
-        int | None, typer.Option(min=1, help="Medians are over so many.", show_default="5")
+        int | None,
+        typer.Option(min=1, max=1_000, help="Medians are over so many.", show_default="5"),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes, in seconds.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Measure everything anew.")] = False,
@@ -118,7 +121,7 @@ def complexity(
 @app.command()
 def universality(
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("universality"),
-    seeds: Annotated[int, typer.Option(min=1, help="Reservoirs of each size.")] = 3,
+    seeds: Annotated[int, typer.Option(min=1, max=1_000, help="Reservoirs of each size.")] = 3,
     quick: Annotated[bool, typer.Option("--quick", help="Few sizes, little data.")] = False,
     json: Json = False,
 ) -> None:
@@ -197,7 +200,7 @@ def race(
     train: Annotated[int, typer.Option(min=100, help="Digits to train on.")] = 10_000,
     validation: Annotated[int, typer.Option(min=10, help="Digits to validate on.")] = 1_000,
     test: Annotated[int, typer.Option(min=10, help="Digits to test on.")] = 2_000,
-    threads: Annotated[int, typer.Option(min=1, help="Threads of every model.")] = 2,
+    threads: Annotated[int, typer.Option(min=1, max=1_024, help="Threads of every model.")] = 2,
     out: Annotated[Path, typer.Option(help="Folder of records and picture.")] = Path("race"),
     json: Json = False,
 ) -> None:

@@ -24,13 +24,14 @@ def is_text(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a number that can be computed with."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _MOST
+    """Whether it is a number that can be computed with and drawn."""
+    is_one = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_one and (value == 0 or _LEAST <= abs(value) <= _MOST)
 
 
 def is_positive(value: Any) -> bool:
     """Whether it is a number above zero."""
-    return is_number(value) and value >= _LEAST
+    return is_number(value) and value > 0
 
 
 def is_count(value: Any) -> bool:

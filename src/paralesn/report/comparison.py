@@ -68,7 +68,10 @@ def shared(figures: Table, names: Sequence[str]) -> tuple[list[str], list[str], 
 def trade_off(scores: Table, seconds: Table, names: Sequence[str]) -> TradeOff | None:
     """Improvements over the ESN, or None where there is nothing to compare."""
     models, over, _ = shared(scores, names)
-    if BASELINE not in models or len(models) < 2 or not over:
+    if BASELINE not in models or len(models) < 2:
+        return None
+    over = [task for task in over if scores[task, BASELINE] != 0]  # there are no percents of zero
+    if not over:
         return None
     better, faster = {}, {}
     for model in models:

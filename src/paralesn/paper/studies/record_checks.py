@@ -169,7 +169,7 @@ def _is_point(value: Any) -> bool:
 
 _OF_RACES: dict[str, Field] = {
     "task": _TASK,
-    "model": TEXT,
+    "model": _MODEL,
     "settings": OBJECT,
     "points": Field(lambda value: bool(value) and is_list_of(_is_point)(value),
                     "a list of seconds and accuracies"),
