@@ -169,3 +169,12 @@ def test_a_short_year_may_come_first(write):
     assert read(write, [f"{d:%d-%m-%y}" for d in days]).times.astype("M8[D]").tolist() == days
     given = read(write, ["20-01-01", "20-01-02", "20-01-03"], "%y-%m-%d")
     assert given.times.astype("M8[D]").astype(str).tolist()[-1] == "2020-01-03"
+
+
+def test_a_row_off_the_grid_is_not_put_in_the_place_of_another(write):
+    start, second = np.datetime64("2024-01-01", "ns"), 10**9
+    offsets = [0, second, 2 * second, 3 * second, 3 * second + 1, 4 * second, 6 * second]
+    texts = [str(start + offset) for offset in offsets]
+    assert read(write, texts).y.ravel().tolist() == list(range(7))
+    with pytest.raises(TableError, match=r"`gaps='fill'` needs times on a grid: 2 times not every"):
+        read(write, texts, gaps="fill")
