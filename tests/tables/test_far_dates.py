@@ -23,7 +23,7 @@ def read(write, texts, time_format=None, name="day", **more):
     [
         (["2020-01-01", "2020-01-02", "9999-12-31"], None),
         (["2020-01-01", "2020-01-02", "9999-12-31"], "%Y-%m-%d"),
-        (["2020-01-01", "2020-01-02", "2262-04-12"], None),
+        (["2020-01-01", "2020-01-02", "2262-01-01"], None),
         (["2020-01-01", "2020-01-02", "0012-01-01"], None),
         (["01.01.2020", "13.01.2020", "31.12.9999"], None),
         (["2020", "2021", "3000"], "years"),
@@ -82,20 +82,20 @@ def test_years_further_apart_than_nanoseconds_count(write):
 @pytest.mark.parametrize(
     ("last", "clock", "within"),
     [
-        ("2262-04-08", Clock("dates", 86_400e9), 2),
-        ("2262-04-08", Clock("workdays", 1.0), 2),
-        ("2262-01-31", Clock("months", 1.0, True), 2),
-        ("2262-01-15", Clock("months", 1.0), 2),
-        ("2250-01-01", Clock("months", 12.0), 12),
-        ("2262-04-10T23:59:59.999999", Clock("dates", 1.0), 999),
+        ("2261-12-29", Clock("dates", 86_400e9), 2),
+        ("2261-12-27", Clock("workdays", 1.0), 2),
+        ("2261-10-31", Clock("months", 1.0, True), 2),
+        ("2261-10-15", Clock("months", 1.0), 2),
+        ("2249-01-01", Clock("months", 12.0), 12),
+        ("2261-12-31T23:59:59.999999", Clock("dates", 1.0), 999),
     ],
 )
 def test_steps_end_where_nanoseconds_do(last, clock, within):
     last = np.datetime64(last, "ns")
     ahead = clock.after(last, within)
     assert (np.diff(np.r_[last, ahead].astype(np.int64)) > 0).all()
-    assert ahead[-1] < np.datetime64("2262-04-11")
-    with pytest.raises(TableError, match="go beyond 2262-04-11"):
+    assert ahead[-1] < np.datetime64("2262-01-01")
+    with pytest.raises(TableError, match="go beyond 2261-12-31"):
         clock.after(last, within + 1)
 
 
@@ -169,3 +169,12 @@ def test_a_short_year_may_come_first(write):
     assert read(write, [f"{d:%d-%m-%y}" for d in days]).times.astype("M8[D]").tolist() == days
     given = read(write, ["20-01-01", "20-01-02", "20-01-03"], "%y-%m-%d")
     assert given.times.astype("M8[D]").astype(str).tolist()[-1] == "2020-01-03"
+
+
+def test_a_row_off_the_grid_is_not_put_in_the_place_of_another(write):
+    start, second = np.datetime64("2024-01-01", "ns"), 10**9
+    offsets = [0, second, 2 * second, 3 * second, 3 * second + 1, 4 * second, 6 * second]
+    texts = [str(start + offset) for offset in offsets]
+    assert read(write, texts).y.ravel().tolist() == list(range(7))
+    with pytest.raises(TableError, match=r"`gaps='fill'` needs times on a grid: 2 times not every"):
+        read(write, texts, gaps="fill")

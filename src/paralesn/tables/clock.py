@@ -7,7 +7,7 @@ import numpy as np
 from paralesn.tables.date_parts import LATEST
 from paralesn.tables.errors import TableError
 
-_LATEST = np.datetime64(LATEST, "s")
+_END = np.datetime64(LATEST) + 1
 _SECOND = 10**9  # in the nanoseconds of datetime64[ns]
 _DAY = 86_400 * _SECOND
 _UNITS = ((7 * _DAY, "week"), (_DAY, "day"), (3600 * _SECOND, "hour"), (60 * _SECOND, "minute"),
@@ -57,7 +57,7 @@ class Clock(NamedTuple):
         if count and not self._can_hold(last, count):
             raise TableError(
                 f"{count} steps ({self}) after {format_times(np.array([last]))[0]} go beyond "
-                f"{LATEST}, the latest time that nanoseconds since 1970 can hold"
+                f"{LATEST}, the last day of which times can be held"
             )
         if self.kind == "months":
             months = last.astype("M8[M]") + (ahead * int(self.step)).astype("m8[M]")
@@ -73,13 +73,13 @@ class Clock(NamedTuple):
         """Whether `count` steps after a date are dates that nanoseconds can hold."""
         if self.kind == "months":
             end = int(last.astype("M8[M]").astype(np.int64)) + count * int(self.step)
-            return end < int(_LATEST.astype("M8[M]").astype(np.int64))
+            return end < int(_END.astype("M8[M]").astype(np.int64))
         if self.kind == "workdays":
-            day, latest = last.astype("M8[D]"), _LATEST.astype("M8[D]")
+            day, latest = last.astype("M8[D]"), _END.astype("M8[D]")
             return count < int((latest - day).astype(np.int64)) and \
                 bool(np.busday_offset(day, count) < latest)  # fmt: skip
         end = int(last.astype("M8[ns]").astype(np.int64)) + count * round(self.step)
-        return end < int(_LATEST.astype("M8[ns]").astype(np.int64))
+        return end < int(_END.astype("M8[ns]").astype(np.int64))
 
     def season(self, rows: int) -> int | None:
         """Steps of a day, week or year that fits at least twice into so many rows, or None.

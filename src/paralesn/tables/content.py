@@ -8,7 +8,6 @@ import gzip
 import io
 import lzma
 import zipfile
-import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -94,9 +93,11 @@ def _decompress(path: Path, data: bytes, notes: list[str]) -> bytes:
                 return within(stream)
         if data[:4] == b"PK\x03\x04":
             return _unzip(path, data, notes)
-    except DamagedFileError as error:
+    except DamagedFileError as error:  # names the file
         raise TableError(str(error)) from error
-    except _DAMAGED as error:
+    except (TableError, ModuleNotFoundError):
+        raise
+    except Exception as error:  # every format has kinds of its own for what is damaged
         raise TableError(f"{path.name} is damaged: {error}") from error
     return data
 

@@ -9,7 +9,7 @@ from paralesn.tables.months import month_number
 from paralesn.tables.zones import offset_minutes
 
 FIRST_YEAR, LAST_YEAR = 1678, 2261  # that nanoseconds can hold
-EARLIEST, LATEST = "1677-09-22", "2262-04-11"  # of a time series, the latest not included
+EARLIEST, LATEST = f"{FIRST_YEAR}-01-01", f"{LAST_YEAR}-12-31"
 
 
 def to_nanoseconds(times: np.ndarray, who: str) -> np.ndarray:
@@ -21,11 +21,11 @@ def to_nanoseconds(times: np.ndarray, who: str) -> np.ndarray:
     >>> from paralesn.tables.date_parts import to_nanoseconds
     >>> to_nanoseconds(np.array(["2024-01-01", "9999-12-31"], "M8[D]"), "y")
     Traceback (most recent call last):
-    ValueError: times of y must be from 1677-09-22 to 2262-04-11, got 9999-12-31 in row 1
+    ValueError: times of y must be from 1678-01-01 to 2261-12-31, got 9999-12-31 in row 1
     """
     if np.datetime_data(times.dtype)[0] == "ns":
         return times
-    is_late = times >= np.datetime64(LATEST)
+    is_late = times >= np.datetime64(LATEST) + 1
     wrong = np.flatnonzero(is_late | (times < np.datetime64(EARLIEST)))
     if wrong.size:
         raise ValueError(

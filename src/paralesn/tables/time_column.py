@@ -213,7 +213,7 @@ def _of_text(table: Table, name: str, notation: str | None) -> Times:
     wrong = [0] if dates is None else np.flatnonzero(np.isnat(dates.times)).tolist()
     if wrong or dates is None:
         notation = f"a date ({dates.notation})" if dates else f"a date such as {EXAMPLES}"
-        year = re.match(r"\d{4}", texts[wrong[0]])
+        year = re.search(r"(?<!\d)\d{4}(?!\d)", texts[wrong[0]])
         if year and not FIRST_YEAR <= int(year[0]) <= LAST_YEAR:
             notation += f" from {FIRST_YEAR} to {LAST_YEAR}"
         elif re.search(r"(?<!\d)\d{2}(?!\d)", texts[wrong[0]]) and not re.search(

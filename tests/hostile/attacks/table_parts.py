@@ -21,7 +21,7 @@ from paralesn.tables.formulas import unescaped
 from paralesn.tables.numerals import plain_numbers
 from paralesn.tables.writer import save_columns, write_columns
 
-CASES = 200
+CASES = 120
 LABELS = [
     "1", "1.0", "01", "+1", "1e0", "1_0", "10", "True", "9007199254740992", "9007199254740993", "1e30",
     "2e30", "-1", "0", "-0", "a", "A", "=1", "-", "+", "'=1", "1.5", "\uff11", "nil", "[/x]", "é",
@@ -58,7 +58,7 @@ _FRAMES = st.fixed_dictionaries({
     "rows": st.integers(12, 40),
 })  # fmt: skip
 RECIPES = st.one_of(_CASES, _CASES, _COLUMNS, _NUMBERS, _FRAMES)
-FIRST, BEYOND = datetime(1677, 9, 22), datetime(2262, 4, 11)
+FIRST, BEYOND = datetime(1678, 1, 1), datetime(2262, 4, 11)
 
 
 def attack(recipe: dict[str, Any], folder: Path) -> str:
@@ -184,8 +184,8 @@ def _frames(recipe: dict[str, Any], folder: Path) -> str:
     model, frame = SmootherBank(horizon=2, season=1), _frame(recipe, times[:rows])
     found, error = files.tried(ValueError, lambda: model.fit(frame).forecast(2))
     if found is None:
-        assert "2262-04-11" in str(error), error
-        assert every[0] < FIRST or every[-1] >= datetime(2262, 3, 31)
+        assert "2261-12-31" in str(error) or "go beyond" in str(error), error
+        assert every[0] < FIRST or every[-1] >= datetime(2262, 1, 1)
         return "refused"
     ahead = found.index if recipe["library"] == "pandas index" else found["ds"]
     got = np.array(list(ahead), "M8[us]").tolist()

@@ -8,7 +8,7 @@ import numpy as np
 
 from paralesn.persistence import register
 from paralesn.tables.clock import Clock
-from paralesn.tables.date_parts import LATEST, to_nanoseconds
+from paralesn.tables.date_parts import to_nanoseconds
 
 
 def backend_of(data: Any) -> str | None:
@@ -214,8 +214,8 @@ def continued(index: Index, clock: Clock | None, last: Any, count: int, seen: in
             every = pd.date_range(start, periods=count + 1, freq=index.frequency, name=index.name)
         except pd.errors.OutOfBoundsDatetime:
             raise ValueError(
-                f"{count} steps ({index.frequency}) after {start} go beyond {LATEST}, the latest "
-                "time that nanoseconds since 1970 can hold"
+                f"{count} steps ({index.frequency}) after {start} go beyond the latest time that "
+                "nanoseconds since 1970 can hold"
             ) from None
         return every[1:]
     return in_pandas(index, clock.after(last, count))
