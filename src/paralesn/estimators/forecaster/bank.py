@@ -9,7 +9,7 @@ from paralesn.estimators.forecaster import intermittent
 from paralesn.estimators.forecaster.rolling import evidence, future_of
 from paralesn.layers.smoothers import LEVEL, SEASON, TREND, Origins, SmootherLayer, smoother_grid
 from paralesn.persistence import register
-from paralesn.persistence.fields import Floats, Ints
+from paralesn.persistence.fields import Count, Counts, Floats
 
 _KEPT = 96  # smoothers with the largest weights, none below a twentieth of the largest
 _NAIVE = 45.0  # the seasonal naive counts as much as so many smoothers
@@ -45,10 +45,10 @@ class FittedBank:
     layer: SmootherLayer
     weights: Floats
     state: Floats
-    periods: Ints
+    periods: Counts
     naive_weights: Floats
     flat_weights: Floats
-    count: int
+    count: Count
 
     @property
     def log_share(self) -> float:
