@@ -83,6 +83,8 @@ def _check_reached(reservoir: Reservoir, state: Any, count: int | None) -> None:
         return
     if not isinstance(state, State):
         raise ValueError("the state is of another kind of model")
+    if any(h.ndim != (1 if count is None else 2) for h in state.layers):
+        raise ValueError(f"the state must be of {count or 1} series")
     reservoir.stepper(state, batch=count)
 
 

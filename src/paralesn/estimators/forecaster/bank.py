@@ -98,6 +98,7 @@ class FittedBank:
         right = (
             self.state.shape == shape and np.isfinite(self.state).all()
             and self.weights.shape == shape[1:] and self.periods.shape == self.naive_weights.shape
+            and self.periods.min(initial=1) >= 1
             and self.flat_weights.size in (0, intermittent.COUNT)
             and np.isfinite(weights).all() and weights.min(initial=0) >= 0
             and isinstance(self.count, int) and self.count >= 0
