@@ -24,7 +24,7 @@ VARIED = {  # fields that hold what users choose
     "FittedClassifier.readout", "FittedRegressor.readout", "FittedSeriesRegressor.features",
     "FittedSeriesRegressor.readout", "FittedStateForecaster.readout", "Layout.names",
     "SeriesSurvey.targets", "SharedLessons.after", "SharedLessons.before", "SharedReadout.readout",
-    "StatePartial.readout", "StatePartial.rows", "Encoder.categories",
+    "StatePartial.readout", "StatePartial.rows",
 }  # fmt: skip
 
 
