@@ -13,7 +13,7 @@ import numpy as np
 from paralesn import checks, sources
 from paralesn.moments import ColumnMoments
 from paralesn.persistence import register
-from paralesn.persistence.fields import Floats, Ints
+from paralesn.persistence.fields import Counts, Floats
 from paralesn.series import BATCH, RAGGED, SINGLE, Series
 from paralesn.sources import Source
 
@@ -45,7 +45,7 @@ class MissingValues:
 
     how: str
     mean: Floats
-    flagged: Ints
+    flagged: Counts
     last: Floats
     by_series: bool = False
 

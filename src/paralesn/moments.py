@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 
 from paralesn.persistence import register
-from paralesn.persistence.fields import Floats, OpenFloats
+from paralesn.persistence.fields import Count, Floats, OpenFloats
 
 
 @register
@@ -43,7 +43,11 @@ class ColumnMoments:
     squares: Floats
     low: OpenFloats
     high: OpenFloats
-    rows: int
+    rows: Count
+
+    def __post_init__(self) -> None:
+        if self.mean.ndim != 1 or not self.fits(self.mean.size):
+            raise ValueError("the moments of columns do not fit together")
 
     @classmethod
     def of_nothing(cls, columns: int) -> Self:
@@ -81,7 +85,7 @@ class ColumnMoments:
     def fits(self, columns: int) -> bool:
         """Whether the arrays are of so many columns."""
         arrays = (self.count, self.mean, self.squares, self.low, self.high)
-        return all(array.shape == (columns,) for array in arrays) and isinstance(self.rows, int)
+        return all(array.shape == (columns,) for array in arrays)
 
 
 def measured(rows: np.ndarray, weight: np.ndarray | None = None) -> ColumnMoments:

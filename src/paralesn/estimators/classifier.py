@@ -13,7 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from paralesn import checks, sources
 from paralesn.estimators import defaults, online
 from paralesn.estimators.calibrating import calibrated, learn_calibrated
-from paralesn.estimators.components import check_readout, own_features, own_readout
+from paralesn.estimators.components import (
+    check_features,
+    check_readout,
+    own_features,
+    own_readout,
+)
 from paralesn.estimators.probabilities import PowerCalibration
 from paralesn.estimators.series_passes import data_for
 from paralesn.estimators.series_readout import SeriesReadout
@@ -76,6 +81,7 @@ class FittedClassifier:
 
     def check(self, model: Any = None) -> None:
         """Check that what a file said was learnt fits together."""
+        check_features(self.features)
         check_readout(self.readout, self.features.n_features_out_)
         if self.classes.ndim != 1 or self.classes.size < 2:
             raise ValueError(f"classes must be two or more, got shape {self.classes.shape}")

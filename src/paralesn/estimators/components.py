@@ -49,6 +49,13 @@ def check_reservoir(reservoir: Any) -> None:
         raise TypeError(f"an estimator must hold a reservoir, got a {type(reservoir).__name__}")
 
 
+def check_features(features: Any) -> None:
+    """Check that a file's estimator holds features of series."""
+    if not all(hasattr(features, name) for name in ("fit", "transform", "n_features_out_")):
+        kind = type(features).__name__
+        raise TypeError(f"an estimator must hold fitted features of series, got a {kind}")
+
+
 def check_readout(readout: Any, columns: int) -> None:
     """Check that a file's readout reads so many columns of features or states."""
     if not all(hasattr(readout, name) for name in ("fit", "predict")):  # one of ours or yours

@@ -24,7 +24,7 @@ from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.estimators.state_forecaster.windows import as_series
 from paralesn.layers.state import State
 from paralesn.persistence import register
-from paralesn.persistence.fields import Floats
+from paralesn.persistence.fields import Count, Floats
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.base import Reservoir
 from paralesn.reservoirs.stepper import Stepper
@@ -55,7 +55,7 @@ class LiveState:
 
     state: Position | State | None
     newest: Floats
-    lines: int = 0
+    lines: Count = 0
     model: str = ""
     learnt: Ridge | LearntSteps | FittedEnsemble | None = None
 

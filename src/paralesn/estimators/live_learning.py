@@ -16,7 +16,7 @@ from paralesn.estimators.state_forecaster.fitted_forecaster import FittedStateFo
 from paralesn.estimators.state_forecaster.windows import Windows, as_series
 from paralesn.layers.state import State
 from paralesn.persistence import register
-from paralesn.persistence.fields import Floats, OpenFloats
+from paralesn.persistence.fields import Count, Floats, OpenFloats
 from paralesn.readouts.ridge import Ridge
 
 
@@ -44,7 +44,7 @@ class LearntSteps:
     states: tuple[State, ...]
     waiting: Floats
     values: Floats
-    position: int
+    position: Count
     low: OpenFloats
     high: OpenFloats
 

@@ -23,8 +23,9 @@ def check_members(members: LiveMembers, position: Any, learnt: Any) -> None:
     if not isinstance(position, Position):
         raise ValueError("the state is of another kind of model")
     fresh = members.end()
-    rest = {"recent": fresh.recent, "counts": fresh.counts}  # as long as series are
-    _same_form("state", replace(position, ends=_like(position.ends, fresh.ends), **rest), fresh)
+    ends = _like(position.ends, fresh.ends)
+    steady = replace(position, ends=ends, recent=fresh.recent, counts=fresh.counts)
+    _same_form("state", steady, fresh)
     steps = position.ends.counts
     right = (position.counts.min(initial=1) >= 1) and (position.counts <= steps).all()
     if not right or np.isinf(position.recent).any():
@@ -82,6 +83,8 @@ def _check_reached(reservoir: Reservoir, state: Any, count: int | None) -> None:
         return
     if not isinstance(state, State):
         raise ValueError("the state is of another kind of model")
+    if any(h.ndim != (1 if count is None else 2) for h in state.layers):
+        raise ValueError(f"the state must be of {count or 1} series")
     reservoir.stepper(state, batch=count)
 
 

@@ -24,7 +24,7 @@ from paralesn.layers.state import State
 from paralesn.missing import MissingValues
 from paralesn.moments import ColumnMoments
 from paralesn.persistence import register
-from paralesn.persistence.fields import OpenFloats
+from paralesn.persistence.fields import Count, OpenFloats
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.base import Reservoir
 from paralesn.scaling import Scaling
@@ -64,7 +64,7 @@ class InputMoments(Held):
     """Moments of the inputs, and how many time steps there were."""
 
     moments: ColumnMoments
-    steps: int
+    steps: Count
 
     def merged(self, other: Self) -> Self:
         """Those of the inputs of both."""
@@ -154,7 +154,7 @@ class StatePartial(Held):
     ends: tuple[State, ...]
     last: OpenFloats | None
     is_flat: bool
-    after: int
+    after: Count
 
     def merged(self, other: Self) -> Self:
         """What was learnt from both; `other` comes later."""

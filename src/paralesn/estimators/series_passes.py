@@ -26,7 +26,7 @@ from paralesn.features.pooled_states import PooledStates
 from paralesn.missing import MissingValues
 from paralesn.moments import ColumnMoments
 from paralesn.persistence import register
-from paralesn.persistence.fields import Ints, OpenFloats
+from paralesn.persistence.fields import Count, Counts, OpenFloats
 from paralesn.readouts.dual_ridge import DualRidge
 from paralesn.readouts.dual_statistics import (
     DualAccumulator,
@@ -64,10 +64,10 @@ class SeriesSurvey(Held):
         Levels of series, where these are described; of a random few where there are many.
     """
 
-    count: int
-    n_features: int
-    lengths: Ints
-    length_counts: Ints
+    count: Count
+    n_features: Count
+    lengths: Counts
+    length_counts: Counts
     targets: Any
     moments: ColumnMoments | None
     levels: KeptRows | None
@@ -237,7 +237,7 @@ class ChosenSeries(Held):
     """A few series, (time, features) each, with their numbers."""
 
     arrays: tuple[OpenFloats, ...]
-    numbers: tuple[int, ...]
+    numbers: tuple[Count, ...]
 
     def merged(self, other: Self) -> Self:
         """Those of both."""

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from paralesn.estimators import defaults
-from paralesn.estimators.components import check_readout
+from paralesn.estimators.components import check_features, check_readout
 from paralesn.estimators.series_readout import SeriesReadout
 from paralesn.estimators.series_targets import NumberSurvey, NumberTask
 from paralesn.missing import ERROR, MissingValues
@@ -32,6 +32,7 @@ class FittedSeriesRegressor:
 
     def check(self, model: Any = None) -> None:
         """Check that what a file said was learnt fits together."""
+        check_features(self.features)
         check_readout(self.readout, self.features.n_features_out_)
         right = self.mean.ndim == 1 and self.mean.shape == self.scale.shape
         if not right or (self.is_flat and self.mean.size != 1) or not (self.scale > 0).all():

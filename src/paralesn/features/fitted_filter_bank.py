@@ -10,7 +10,7 @@ from paralesn.engines.cpu.filter_layout import CHUNK, ROWS, RUN
 from paralesn.features.filter_columns import FilterColumns
 from paralesn.features.levels import SHARE, STATISTICS, LevelScale
 from paralesn.persistence import register
-from paralesn.persistence.fields import Floats
+from paralesn.persistence.fields import Count, Floats
 
 
 @register
@@ -27,7 +27,7 @@ class FittedFilterBank:
     thresholds: Floats
     mean: Floats
     scale: Floats
-    n_series: int
+    n_series: Count
     channel_scale: Floats | None
     levels: LevelScale | None = None
 

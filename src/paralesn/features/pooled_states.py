@@ -13,6 +13,7 @@ from paralesn import checks, scaling, sources
 from paralesn.engines.base import check_pools
 from paralesn.moments import ColumnMoments
 from paralesn.persistence import register
+from paralesn.persistence.fields import Count
 from paralesn.reservoirs.base import Reservoir
 from paralesn.reservoirs.paralesn import ParalESN
 from paralesn.scaling import Scaling
@@ -29,7 +30,7 @@ class FittedPooledStates:
 
     reservoir: Reservoir
     pools: tuple[str, ...]
-    segments: int
+    segments: Count
     scaling: Scaling | None
 
     def check(self, model: Any = None) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from paralesn import checks
 from paralesn.persistence import register
-from paralesn.persistence.fields import Ints
+from paralesn.persistence.fields import Count, Counts
 
 MOST_COLUMNS = 1 << 20  # products of more variables than that are a mistake
 HIGHEST_ORDER = 8
@@ -39,9 +39,9 @@ class DelayLayer:
         Numbers of factors, rising.
     """
 
-    inputs: int
-    lags: Ints
-    orders: Ints
+    inputs: Count
+    lags: Counts
+    orders: Counts
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inputs", checks.integer("inputs", self.inputs, 1))

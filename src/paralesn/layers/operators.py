@@ -8,7 +8,7 @@ from scipy.linalg import hadamard
 
 from paralesn import checks
 from paralesn.persistence import register
-from paralesn.persistence.fields import Floats, Ints
+from paralesn.persistence.fields import Count, Counts, Floats, Ints
 
 
 def _freeze(instance: Any, **types: Any) -> None:
@@ -55,7 +55,7 @@ class Sparse:
         Unit i reads units ``columns[i]``, in ascending order, with weights ``values[i]``.
     """
 
-    columns: Ints
+    columns: Counts
     values: Floats
 
     def __post_init__(self) -> None:
@@ -86,7 +86,7 @@ class Sparse:
 class Cycle:
     """A ring with one weight: unit i reads unit i - 1, and the first unit the last."""
 
-    units: int
+    units: Count
     weight: float
 
     @property
@@ -113,7 +113,7 @@ class Hadamard:
         The diagonals, each entry 1 or -1.
     """
 
-    units: int
+    units: Count
     scale: float
     signs: Ints
 
@@ -138,7 +138,7 @@ class Hadamard:
 class Identity:
     """The identity times a number."""
 
-    units: int
+    units: Count
     scale: float
 
     @property

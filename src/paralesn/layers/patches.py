@@ -6,6 +6,7 @@ import numpy as np
 
 from paralesn import checks
 from paralesn.persistence import register
+from paralesn.persistence.fields import Count
 
 
 @register
@@ -23,9 +24,9 @@ class Patches:
     size, overlap : int
     """
 
-    features: int
-    size: int
-    overlap: int
+    features: Count
+    size: Count
+    overlap: Count
 
     def __post_init__(self) -> None:
         features = checks.integer("features", self.features, 1)

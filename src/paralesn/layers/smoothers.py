@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paralesn.persistence import register
-from paralesn.persistence.fields import Flags, Floats, Ints
+from paralesn.persistence.fields import Counts, Flags, Floats
 
 LEVEL, TREND, SUM, MOMENT, SEASON = range(5)  # rows of a smoother's state; seasons from SEASON on
 
@@ -50,7 +50,7 @@ class SmootherLayer:
     drift: Floats
     season: Floats
     log: Flags
-    period: Ints
+    period: Counts
 
     def __post_init__(self) -> None:
         kinds = {"log": bool, "period": np.int64}

@@ -9,6 +9,7 @@ import types
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
+from math import inf
 from numbers import Complex, Integral, Real
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
@@ -16,11 +17,18 @@ import numpy as np
 
 
 class Kind(NamedTuple):
-    """What an array holds: kinds of NumPy's types, and whether all of it is finite."""
+    """What an array holds: kinds of NumPy's types, whether all of it is finite, and from where."""
 
     name: str
     letters: str
     is_finite: bool = True
+    least: float = -inf
+
+
+class AtLeast(NamedTuple):
+    """The least of whole numbers."""
+
+    least: int
 
 
 ANY = Kind("finite numbers or text", "biufcUO")
@@ -28,7 +36,9 @@ Floats = Annotated[np.ndarray, Kind("finite floats", "f")]
 OpenFloats = Annotated[np.ndarray, Kind("floats", "f", False)]
 Numbers = Annotated[np.ndarray, Kind("finite numbers", "biufc")]
 States = Annotated[np.ndarray, Kind("finite real or complex numbers", "fc")]
-Ints = Annotated[np.ndarray, Kind("whole numbers", "iu")]
+Ints = Annotated[np.ndarray, Kind("whole numbers", "i")]
+Counts = Annotated[np.ndarray, Kind("whole numbers of at least 0", "i", least=0)]
+Count = Annotated[int, AtLeast(0)]
 Flags = Annotated[np.ndarray, Kind("True and False", "b")]
 Labels = Annotated[np.ndarray, Kind("finite numbers or text", "biufUO")]
 Names = Annotated[np.ndarray, Kind("text", "UO")]
@@ -76,6 +86,8 @@ def _is(value: Any, hint: Any) -> bool:
         return True
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
+        if isinstance(inner[1], AtLeast):
+            return _is_plain(value, int) and bool(value >= inner[1].least)
         return _holds(value, inner[1])
     if origin in (Union, types.UnionType):
         return any(_is(value, one) for one in inner)
@@ -120,7 +132,9 @@ def _holds(value: Any, kind: Kind) -> bool:
         return False
     if value.dtype.kind == "O":
         return value.ndim == 1 and all(isinstance(item, str) for item in value)
-    return not kind.is_finite or value.dtype.kind not in "fc" or bool(np.isfinite(value).all())
+    if kind.is_finite and value.dtype.kind in "fc" and not np.isfinite(value).all():
+        return False
+    return kind.least == -inf or bool(value.min(initial=kind.least) >= kind.least)
 
 
 # -- messages ------------------------------------------------------------------------------------
@@ -154,6 +168,8 @@ def _text(hint: Any) -> str:
     """A type in words."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
+        if isinstance(inner[1], AtLeast):
+            return f"a whole number of at least {inner[1].least}"
         return f"an array of {inner[1].name}"
     if origin in (Union, types.UnionType):
         return " or ".join(map(_text, inner))

@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 
 from paralesn.persistence import register
-from paralesn.persistence.fields import Floats, Ints, OpenFloats
+from paralesn.persistence.fields import Count, Counts, Floats, OpenFloats
 from paralesn.readouts import tiled_cholesky
 
 SMALL = 1500  # features up to which rows are kept far beyond their number
@@ -28,7 +28,12 @@ class KeptRows:
     X: OpenFloats
     Y: OpenFloats
     weight: Floats
-    numbers: Ints
+    numbers: Counts
+
+    def __post_init__(self) -> None:
+        sizes = self.X.shape[:1], self.Y.shape[:1], self.weight.shape, self.numbers.shape
+        if self.X.ndim != 2 or self.Y.ndim != 2 or len({*sizes}) != 1:
+            raise ValueError("rows, targets, weights and numbers do not fit together")
 
     def __len__(self) -> int:
         return len(self.X)
@@ -77,6 +82,12 @@ class ProductSums:
     y_mean: Floats
     gram: Floats
     cross: Floats
+
+    def __post_init__(self) -> None:
+        p, m = self.x_mean.size, self.y_mean.size
+        right = self.x_mean.shape == (p,) and self.y_mean.shape == (m,)
+        if not right or self.gram.shape != (p, p) or self.cross.shape != (p, m):
+            raise ValueError("the sums of products do not fit together")
 
     @classmethod
     def empty(cls, features: int, targets: int) -> Self:
@@ -136,7 +147,7 @@ class DualStatistics:
     sums : ProductSums or None
     """
 
-    n_rows: int
+    n_rows: Count
     kept: tuple[KeptRows, ...]
     sums: ProductSums | None = None
 

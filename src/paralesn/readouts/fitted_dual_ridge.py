@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from paralesn.persistence import register
-from paralesn.persistence.fields import Floats, Ints, Names, OpenFloats
+from paralesn.persistence.fields import Counts, Floats, Names, OpenFloats
 from paralesn.readouts import inputs
 
 
@@ -22,7 +22,7 @@ class LeftOut:
     predictions : array (m, targets)
     """
 
-    rows: Ints
+    rows: Counts
     predictions: Floats
 
     def fits(self, targets: int) -> bool:

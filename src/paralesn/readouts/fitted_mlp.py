@@ -7,7 +7,7 @@ import numpy as np
 
 from paralesn import checks
 from paralesn.persistence import register
-from paralesn.persistence.fields import Floats, Labels, Names
+from paralesn.persistence.fields import Count, Floats, Labels, Names
 from paralesn.readouts import inputs
 from paralesn.readouts.training_rows import Moments, block_rows
 
@@ -46,7 +46,7 @@ class FittedMLP:
     flat: bool
     loss_curve: tuple[float, ...]
     validation_curve: tuple[float, ...]
-    best_epoch: int
+    best_epoch: Count
     feature_names: Names | None
 
     @property

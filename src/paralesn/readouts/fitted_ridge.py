@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from paralesn.persistence import register
-from paralesn.persistence.fields import Floats, Ints, Names, OpenFloats
+from paralesn.persistence.fields import Count, Counts, Floats, Names, OpenFloats
 from paralesn.readouts import inputs
 from paralesn.readouts.recursive_solution import RecursiveSolution, follow
 from paralesn.readouts.ridge_path import RidgePath, ridge_path
@@ -30,7 +30,7 @@ class RidgeSolution:
 
     path: RidgePath
     scores: OpenFloats
-    best: Ints
+    best: Counts
 
     @property
     def coef(self) -> np.ndarray:
@@ -63,7 +63,7 @@ class AlphaChoice:
     """The alphas chosen for each target, and by what: `scores` and `best` as in `RidgeSolution`."""
 
     scores: OpenFloats
-    best: Ints
+    best: Counts
     alphas: Floats
 
     def fits(self, alphas: int, targets: int) -> bool:
@@ -109,7 +109,7 @@ class FittedRidge:
     recursion: RecursiveSolution | None = None
     choice: AlphaChoice | None = None
     choosing: RidgeStatistics | None = None
-    added: int = 0
+    added: Count = 0
 
     @property
     def n_features(self) -> int:
@@ -201,21 +201,24 @@ class FittedRidge:
             best = np.full(self.n_targets, scores.mean(axis=1).argmin())
         return AlphaChoice(scores, best, path.alphas[best])
 
+    def _is_like(self, other: RidgeStatistics) -> bool:
+        """Whether statistics are of the same features and targets."""
+        sizes = other.n_features, other.n_targets, other.groups
+        return other.fits() and sizes == (self.n_features, self.n_targets, self.statistics.groups)
+
     def check(self, ridge: Any) -> None:
         """Raise unless everything fits together, and the parameters of `ridge`."""
         ridge.check_parameters()
         p, m, alphas = self.n_features, self.n_targets, len(ridge.alphas)
         right = (
             self.statistics.fits()
-            and isinstance(self.flat, bool)
             and (m == 1 or not self.flat)
             and inputs.names_fit(self.feature_names, p)
             and (self.validation is None or self.validation.fits(alphas, m))
             and (self.solution is None or self.solution.fits(alphas, p, m))
-            and (self.recursion is None or self.recursion.fits(p, m))
+            and (self.recursion is None or self.recursion.fits(p, m, self.statistics.groups))
             and (self.choice is None or self.choice.fits(alphas, m))
-            and (self.choosing is None or (self.choosing.fits() and self.choosing.n_features == p))
-            and isinstance(self.added, int)
+            and (self.choosing is None or self._is_like(self.choosing))
         )
         if not right:
             raise ValueError("the arrays of a Ridge do not fit together")

@@ -23,7 +23,7 @@ from scipy.linalg.blas import dsyrk, dtrmm, dtrmv, dtrsm, dtrsv
 from scipy.linalg.lapack import dtrcon
 
 from paralesn.persistence import register
-from paralesn.persistence.fields import Flags, Floats
+from paralesn.persistence.fields import Count, Flags, Floats
 from paralesn.readouts import triangular
 from paralesn.readouts.ridge_problem import Moments, moments
 from paralesn.readouts.ridge_statistics import RidgeStatistics
@@ -65,18 +65,23 @@ class Preconditioner:
         States with a variance; others have the coefficient zero.
     """
 
-    group: int
+    group: Count
     alpha: float
-    columns: tuple[int, ...]
+    columns: tuple[Count, ...]
     upper: Floats
     variances: Floats
     varies: Flags
 
-    def fits(self, features: int) -> bool:
-        """Whether the arrays fit together."""
+    def fits(self, features: int, groups: Sequence[Sequence[int]]) -> bool:
+        """Whether the arrays fit together, and the groups of targets."""
         size = features if self.alpha > 0 else 0
-        return self.upper.shape == (size, size) and self.variances.shape == self.varies.shape == (
-            features,
+        return (
+            self.alpha >= 0
+            and self.upper.shape == (size, size)
+            and self.variances.shape == self.varies.shape == (features,)
+            and bool((self.variances >= 0).all())
+            and self.group < len(groups)
+            and all(column < len(groups[self.group]) for column in self.columns)
         )
 
 
@@ -174,10 +179,10 @@ class RecursiveSolution:
             out.append((kept, problem, [group[k] for k in kept.columns]))
         return out
 
-    def fits(self, features: int, targets: int) -> bool:
-        """Whether the arrays fit together."""
+    def fits(self, features: int, targets: int, groups: Sequence[Sequence[int]]) -> bool:
+        """Whether the arrays fit together, and the groups of targets."""
         return (
-            all(kept.fits(features) for kept in self.preconditioners)
+            all(kept.fits(features, groups) for kept in self.preconditioners)
             and (self.coef is None or self.coef.shape == (features, targets))
             and (self.intercept is None or self.intercept.shape == (targets,))
             and (self.coef is None) == (self.intercept is None)

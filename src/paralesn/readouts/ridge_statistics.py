@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 
 from paralesn.persistence import register
-from paralesn.persistence.fields import Flags, Floats
+from paralesn.persistence.fields import Count, Flags, Floats
 from paralesn.readouts import triangular
 from paralesn.readouts.gram_factor import MANY, gram_factor
 from paralesn.readouts.ridge_rows import Rows
@@ -42,9 +42,9 @@ class RidgeStatistics:
         What the factors lost where they were made from Gram matrices, in the units of penalties.
     """
 
-    n_samples: int
+    n_samples: Count
     effective_samples: float
-    groups: tuple[tuple[int, ...], ...]
+    groups: tuple[tuple[Count, ...], ...]
     factors: tuple[Floats | None, ...]
     first_row: Floats
     constant: Flags

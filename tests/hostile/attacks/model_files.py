@@ -1,13 +1,16 @@
 """Model files changed with their form in mind, or damaged: refused, or as good as any model."""
 
+import re
 import time
 import warnings
 from collections.abc import Callable
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from hypothesis import strategies as st
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -36,6 +39,11 @@ SERIES = _RNG.normal(size=(12, 20, 2)) * np.linspace(0.5, 2, 12)[:, None, None]
 LABELS = np.array(["calm", "wild", "odd"])[np.arange(12) % 3]
 WAVE = np.sin(np.arange(60) / 5) + 0.1 * _RNG.normal(size=60)
 TOKENS = np.arange(40) % 5
+DAYS = pd.date_range("2024-01-01", periods=60, freq="D")
+LONG = pd.DataFrame(
+    {"unique_id": np.repeat(["a", "b"], 30), "ds": DAYS[:30].tolist() * 2, "y": WAVE,
+     "price": np.tile(["low", "high", "usual"], 20), "wind": np.cos(WAVE)}
+)  # fmt: skip
 GENERATORS = (np.random.PCG64, np.random.MT19937, np.random.Philox, np.random.SFC64)
 
 
@@ -47,8 +55,8 @@ def _ridge_after_rows() -> Any:
     return model
 
 
-def _forecaster(**parameters: Any) -> Any:
-    return pe.ReservoirForecaster(horizon=3, **parameters).fit(WAVE)
+def _forecaster(X: Any = None, **parameters: Any) -> Any:
+    return pe.ReservoirForecaster(horizon=3, **parameters).fit(WAVE, X)
 
 
 def _network() -> Any:
@@ -108,6 +116,9 @@ MODELS: dict[str, Callable[[], Any]] = {
     "loop": lambda: _forecaster(reservoir=pe.ParalESN(8), strategy="closed-loop"),
     "panel": lambda: pe.ReservoirForecaster(pe.ParalESN(8), horizon=2).fit([WAVE, WAVE[:30] + 9]),
     "states": lambda: StateForecaster(pe.ParalESN(8), horizon=2, washout=5).fit(X),
+    "dated": lambda: pe.SmootherBank(horizon=2).fit(pd.Series(WAVE, DAYS, name="load")),
+    "inputs": lambda: _forecaster(reservoir=pe.ESN(8), X=X[:, :1].repeat(2, axis=0)[:60]),
+    "long": lambda: pe.ReservoirForecaster(pe.ESN(8), horizon=2).fit(LONG, X="price", past="wind"),
     "pipeline": lambda: make_pipeline(StandardScaler(), PCA(1), LinearModel()).fit(X, Y),
     "filler": lambda: make_pipeline(SimpleImputer(), PolynomialFeatures()).fit(GAPS),
     "discriminant": lambda: LinearDiscriminantAnalysis().fit(SERIES[:, :4, 0], LABELS),
@@ -118,6 +129,11 @@ MODELS: dict[str, Callable[[], Any]] = {
     f"drawn by {kind.__name__}": lambda kind=kind: pe.ESN(4, seed=np.random.Generator(kind(1)))
     for kind in GENERATORS
 }
+
+INTERNAL = re.compile(  # messages of NumPy and Python about what should have been checked
+    r"broadcast|not aligned|matmul: |out of bounds|array element|cannot reshape|unsupported operand|"
+    r"not supported between|not subscriptable|not iterable|object is not callable|zip\(\)|_UFuncNo"
+)
 
 RECIPES = st.fixed_dictionaries({"kind": st.sampled_from(sorted(MODELS))}).flatmap(
     lambda kind: st.one_of(
@@ -193,22 +209,38 @@ def answers(model: Any) -> dict[str, np.ndarray]:
             calls["run"] = lambda: model.run(inputs)[0]
             calls["last"] = lambda: model.last(inputs)
     elif hasattr(model, "forecast"):
-        calls["forecast"] = lambda: model.forecast(3)
+        future = np.zeros((3, 1)) if "reservoir" in model.get_params() else None
+        calls["forecast"] = lambda: values(model.forecast(3))
+        calls["forecast with inputs"] = lambda: values(model.forecast(3, future))
+        calls["forecast after update"] = lambda: values(model.update(WAVE[:5]).forecast(3))
     elif isinstance(model, pe.State):
         return {str(i): h for i, h in enumerate(model.layers)}
     else:
         series = np.random.default_rng(1).normal(size=(3, 9, width(model)))
         methods = ("predict", "predict_proba", "decision_function", "transform")
+        if isinstance(model, pe.Ridge) and hasattr(model, "fitted_"):
+            y = np.random.default_rng(2).normal(size=(9, model.fitted_.n_targets))
+            calls["learn"] = lambda: deepcopy(model).partial_fit(rows, y).predict(rows)
+            calls["follow"] = lambda: deepcopy(model).partial_fit(rows[:1], y[:1]).predict(rows)
         for method in (name for name in methods if hasattr(model, name)):
             for name, inputs in ({"rows": rows} | {"series": series}).items():
                 calls[f"{method} {name}"] = lambda m=method, x=inputs: getattr(model, m)(x)
     return {name: _answer(call) for name, call in calls.items()}
 
 
+def values(forecast: Any) -> np.ndarray:
+    """The numbers of a forecast, which may be a frame."""
+    if hasattr(forecast, "select_dtypes"):
+        forecast = forecast.select_dtypes("number")
+    return np.concatenate([np.ravel(part) for part in np.atleast_1d(forecast)])
+
+
 def _answer(call: Callable[[], Any]) -> np.ndarray:
     try:
         return np.asarray(call())
     except (ValueError, TypeError) as error:
+        if INTERNAL.search(str(error)):
+            raise AssertionError("an error must say what is wrong with an argument") from error
         return np.array(str(error))
 
 

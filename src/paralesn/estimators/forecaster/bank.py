@@ -9,7 +9,7 @@ from paralesn.estimators.forecaster import intermittent
 from paralesn.estimators.forecaster.rolling import evidence, future_of
 from paralesn.layers.smoothers import LEVEL, SEASON, TREND, Origins, SmootherLayer, smoother_grid
 from paralesn.persistence import register
-from paralesn.persistence.fields import Floats, Ints
+from paralesn.persistence.fields import Count, Counts, Floats
 
 _KEPT = 96  # smoothers with the largest weights, none below a twentieth of the largest
 _NAIVE = 45.0  # the seasonal naive counts as much as so many smoothers
@@ -45,10 +45,10 @@ class FittedBank:
     layer: SmootherLayer
     weights: Floats
     state: Floats
-    periods: Ints
+    periods: Counts
     naive_weights: Floats
     flat_weights: Floats
-    count: int
+    count: Count
 
     @property
     def log_share(self) -> float:
@@ -98,6 +98,7 @@ class FittedBank:
         right = (
             self.state.shape == shape and np.isfinite(self.state).all()
             and self.weights.shape == shape[1:] and self.periods.shape == self.naive_weights.shape
+            and self.periods.min(initial=1) >= 1
             and self.flat_weights.size in (0, intermittent.COUNT)
             and np.isfinite(weights).all() and weights.min(initial=0) >= 0
             and isinstance(self.count, int) and self.count >= 0

@@ -26,6 +26,10 @@ class Effects:
     mean: Floats
     coefficients: Floats
 
+    def __post_init__(self) -> None:
+        if self.mean.ndim != 2 or self.mean.shape != self.coefficients.shape:
+            raise ValueError("the effects of inputs do not fit together")
+
     @property
     def helps(self) -> np.ndarray:
         """Whether inputs say anything about each series (S,)."""

@@ -13,7 +13,7 @@ from paralesn.estimators.forecaster.shared_readout import (
 )
 from paralesn.estimators.forecaster.spread import Spread
 from paralesn.persistence import register
-from paralesn.persistence.fields import Floats, Ints, OpenFloats
+from paralesn.persistence.fields import Count, Counts, Floats, OpenFloats
 
 
 class Learning(NamedTuple):
@@ -99,10 +99,10 @@ class FittedEnsemble:
         None unless members are learning on.
     """
 
-    horizon: int
+    horizon: Count
     banks: PackedBanks
     shared: tuple[SharedReadout, ...]
-    of_shared: tuple[Ints, ...]
+    of_shared: tuple[Counts, ...]
     weights: Floats
     spread: Spread
     errors: OpenFloats | None = None

@@ -55,7 +55,12 @@ class Encoder:
     """
 
     names: list[str]
-    categories: dict[str, list[Any]]
+    categories: dict[str, list[str]]
+
+    def __post_init__(self) -> None:
+        wrong = set(self.categories) - set(self.names)
+        if wrong or len({*self.names}) < len(self.names) or not all(self.categories.values()):
+            raise ValueError("the columns of inputs and their categories do not fit together")
 
     @property
     def width(self) -> int:
@@ -97,7 +102,7 @@ class Encoder:
 def encoder_of(every: Sequence[Columns], name: str) -> Encoder:
     """Learn the columns, and the categories of those that are text, from all series."""
     names = list(every[0]) if every else []
-    categories: dict[str, list[Any]] = {}
+    categories: dict[str, list[str]] = {}
     for label in names:
         columns = [columns[label] for columns in every if label in columns]
         if any(_is_text(column) for column in columns):

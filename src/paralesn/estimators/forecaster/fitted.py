@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from paralesn import checks
 from paralesn.estimators.forecaster.effects import Effects
 from paralesn.estimators.forecaster.ensemble import FittedEnsemble
 from paralesn.estimators.forecaster.exogenous import Encoder
@@ -14,7 +15,7 @@ from paralesn.estimators.forecaster.grid import Grid, usual_clock
 from paralesn.estimators.forecaster.panel import Layout, LongNames, Panel
 from paralesn.estimators.state_forecaster.forecaster import StateForecaster
 from paralesn.persistence import register
-from paralesn.persistence.fields import Floats, Ints, Numbers, OpenFloats
+from paralesn.persistence.fields import Count, Counts, Floats, Numbers, OpenFloats
 from paralesn.tables.clock import Clock
 
 
@@ -26,12 +27,20 @@ class Ends:
     `last` is nanoseconds since 1970 where times are dates. `kind` is "" without times.
     """
 
-    counts: Ints
+    counts: Counts
     last: Numbers
     is_date: bool
     kind: str
     step: float
     at_end: bool
+
+    def __post_init__(self) -> None:
+        if self.kind:
+            kinds = ("dates", "numbers", "months", "workdays", "irregular")
+            checks.choice("kind of a clock", self.kind, kinds)
+            checks.number("step of a clock", self.step, 0, open_left=True)
+        if self.counts.ndim != 1 or self.counts.shape != self.last.shape:
+            raise ValueError("the ends of series do not fit together")
 
     @classmethod
     def of(cls, grids: Sequence[Grid], clock: Clock | None = None) -> "Ends":
@@ -155,7 +164,7 @@ class FittedForecaster:
     ends: Ends
     memory: Memory
     ensemble: FittedEnsemble
-    seasons: tuple[tuple[int, ...], ...]
+    seasons: tuple[tuple[Count, ...], ...]
     known: Encoder
     past: Encoder
     fixed: Encoder
@@ -225,6 +234,8 @@ class FittedForecaster:
             and (np.array([bank.count for bank in self.ensemble.banks]) == self.ends.counts).all()
             and self.floor.shape == (count,) and np.isin(self.floor, (0.0, -np.inf)).all()
             and len(self.columns) == 3
+            and memory.past.shape[1] == self.past.width
+            and memory.known.shape[1] >= self.known.width
         )  # fmt: skip
         if not right:
             raise ValueError("the parts of a forecaster do not fit together")

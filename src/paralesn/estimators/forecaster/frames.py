@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from paralesn import checks
 from paralesn.persistence import register
 from paralesn.tables.clock import Clock
 from paralesn.tables.date_parts import to_nanoseconds
@@ -106,6 +107,9 @@ class Index:
     frequency: str | None = None
     is_whole: bool = True
     is_local: bool = True
+
+    def __post_init__(self) -> None:
+        checks.choice("kind of an index", self.kind, ("none", "numbers", "dates", "periods"))
 
 
 def read_pandas_index(

@@ -14,7 +14,7 @@ from paralesn.estimators.forecaster.online_members import learn_rows, look_back,
 from paralesn.estimators.forecaster.panel import LIST, LONG
 from paralesn.layers.state import State
 from paralesn.persistence import register
-from paralesn.persistence.fields import Floats, Ints, OpenFloats
+from paralesn.persistence.fields import Counts, Floats, OpenFloats
 
 
 @register
@@ -44,7 +44,7 @@ class Position:
     newest: tuple[Floats, ...]
     latest: tuple[Floats, ...]
     recent: OpenFloats
-    counts: Ints
+    counts: Counts
 
     def __post_init__(self) -> None:
         right = (

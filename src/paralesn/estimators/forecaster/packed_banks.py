@@ -8,7 +8,7 @@ import numpy as np
 from paralesn.estimators.forecaster.bank import FittedBank
 from paralesn.layers.smoothers import SmootherLayer, smoother_grid
 from paralesn.persistence import register
-from paralesn.persistence.fields import Floats, Ints
+from paralesn.persistence.fields import Counts, Floats
 
 
 @register
@@ -19,11 +19,11 @@ class PackedBanks:
     layer: SmootherLayer
     weights: Floats
     state: Floats
-    periods: Ints
+    periods: Counts
     naive_weights: Floats
     flat_weights: Floats
-    sizes: Ints
-    counts: Ints
+    sizes: Counts
+    counts: Counts
 
     @classmethod
     def pack(cls, banks: Sequence[FittedBank]) -> "PackedBanks":

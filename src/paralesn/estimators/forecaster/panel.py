@@ -57,6 +57,14 @@ class Layout:
     columns: tuple[str, ...] = ()
     index: Index = field(default_factory=Index)
 
+    def __post_init__(self) -> None:
+        checks.choice("kind of a layout", self.kind, (FLAT, TABLE, LIST, COLUMN, WIDE, LONG))
+        backends = ("pandas", "polars", "pyarrow")
+        checks.optional_choice("backend of a layout", self.backend, backends)
+        is_frame = self.kind in (COLUMN, WIDE, LONG)
+        if is_frame is (self.backend is None) or not self.names:
+            raise ValueError("the form of the series does not fit together")
+
 
 class Panel(NamedTuple):
     """Series, the form they came in, and where their rows are in time.

@@ -12,6 +12,7 @@ from paralesn.estimators.forecaster.panel import MOST_NOTES, Panel, counted_note
 from paralesn.estimators.forecaster.spread import LITTLE_EVIDENCE
 from paralesn.estimators.passes import Held
 from paralesn.persistence import register
+from paralesn.persistence.fields import Count
 
 _COUNTED = re.compile(r"(rows of )(\d+)( series were not in the order of time: sorted)")
 
@@ -32,8 +33,8 @@ class PanelNotes(Held):
     """
 
     texts: tuple[str, ...]
-    count: int
-    missing: tuple[int, int, int]
+    count: Count
+    missing: tuple[Count, Count, Count]
 
     @classmethod
     def of(cls, panel: Panel, missing_known: int, missing_past: int) -> Self:

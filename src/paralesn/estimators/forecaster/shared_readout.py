@@ -10,7 +10,7 @@ from paralesn.estimators.components import check_readout, check_reservoir
 from paralesn.estimators.forecaster.changes import Reading, StateBlocks, in_units, scales
 from paralesn.layers.state import State
 from paralesn.persistence import register
-from paralesn.persistence.fields import Floats
+from paralesn.persistence.fields import Count, Floats
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.base import Reservoir
 from paralesn.series import Series
@@ -50,7 +50,7 @@ class SharedReadout:
 
     reservoir: Reservoir
     readout: Any
-    horizon: int
+    horizon: Count
     log: bool
     scale: Floats
     state: State

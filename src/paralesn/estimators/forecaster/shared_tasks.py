@@ -14,7 +14,7 @@ from paralesn.estimators.forecaster.shared_readout import SharedReadout, held_ou
 from paralesn.estimators.passes import Held
 from paralesn.layers.state import State
 from paralesn.persistence import register
-from paralesn.persistence.fields import Flags, Ints
+from paralesn.persistence.fields import Count, Counts, Flags
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.base import Reservoir
 from paralesn.series import Series
@@ -36,10 +36,15 @@ class SeriesFacts(Held):
     seasons : tuple of tuples of int
     """
 
-    lengths: Ints
+    lengths: Counts
     usable: Flags
     positive: Flags
-    seasons: tuple[tuple[int, ...], ...]
+    seasons: tuple[tuple[Count, ...], ...]
+
+    def __post_init__(self) -> None:
+        shape = (len(self.seasons),)
+        if not self.lengths.shape == self.usable.shape == self.positive.shape == shape:
+            raise ValueError("what is known of series does not fit together")
 
     @classmethod
     def of(cls, series: Sequence[Learning]) -> Self:

@@ -10,7 +10,7 @@ from paralesn.estimators.state_forecaster.closed_loop import close_loop
 from paralesn.estimators.state_forecaster.windows import Windows, as_series
 from paralesn.layers.state import State
 from paralesn.persistence import register
-from paralesn.persistence.fields import Floats, Ints, OpenFloats, States
+from paralesn.persistence.fields import Counts, Floats, OpenFloats, States
 from paralesn.reservoirs.base import Reservoir
 
 ORIGINS = 200  # forecasts into the held-out steps, at most
@@ -48,7 +48,7 @@ class Calibration:
     readout: Any
     layers: tuple[States, ...]
     panel: Floats
-    origins: Ints
+    origins: Counts
     errors: OpenFloats | None = None
 
     def residuals(self, reservoir: Reservoir, windows: Windows, steps: int) -> np.ndarray:

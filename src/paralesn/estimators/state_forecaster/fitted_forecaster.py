@@ -12,7 +12,7 @@ from paralesn.estimators.state_forecaster.learning import Learnt
 from paralesn.estimators.state_forecaster.windows import Windows
 from paralesn.layers.state import State
 from paralesn.persistence import register
-from paralesn.persistence.fields import Floats
+from paralesn.persistence.fields import Count, Floats
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.autonomous import ClosedLoop
 from paralesn.reservoirs.base import Reservoir
@@ -45,7 +45,7 @@ class FittedStateForecaster:
     reservoir: Reservoir
     readout: Any
     state: State
-    position: int
+    position: Count
     calibration: Calibration | None
     pending: Floats
     noisy: State | None = None

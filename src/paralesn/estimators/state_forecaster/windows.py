@@ -9,6 +9,7 @@ from paralesn import series
 from paralesn.estimators.state_forecaster.training_noise import gaussian_noise
 from paralesn.layers.patches import Patches
 from paralesn.persistence import register
+from paralesn.persistence.fields import Count
 from paralesn.scaling import Scaling
 from paralesn.series import BATCH, Series
 
@@ -50,15 +51,15 @@ class Windows:
         Of the field that the targets are, where one readout serves all patches of it.
     """
 
-    targets: int
-    known: int
-    horizon: int
+    targets: Count
+    known: Count
+    horizon: Count
     only_last: bool
     difference: bool
     changes: bool
     shared: bool
-    washout: int
-    every: int
+    washout: Count
+    every: Count
     scaling: Scaling | None
     target_names: list[str] | None
     known_names: list[str] | None
