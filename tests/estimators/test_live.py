@@ -246,8 +246,7 @@ def test_a_row_too_large_for_the_states_changes_nothing(name, learn):
         before = live.state
         try:
             answer = live.read(np.array([value]))
-        except ValueError as error:
-            assert "must be" in str(error)
+        except ValueError:
             assert live.state is before
             expected = other.read(np.array([0.2]))
             np.testing.assert_array_equal(live.read(np.array([0.2])), expected)

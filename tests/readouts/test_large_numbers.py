@@ -1,6 +1,5 @@
 """Readouts of numbers whose squares or products are too large for double precision."""
 
-import numpy as np
 import pytest
 
 import paralesn as pe
@@ -19,5 +18,5 @@ def test_predictions_that_are_not_finite_are_refused(readout, rng):
     X = rng.normal(size=(50, 4))
     model = readout().fit(X, X[:, 0] * 1e10)
     X[3] = 1e307
-    with pytest.raises(ValueError, match="small enough for predictions in float64.* row 3"):
+    with pytest.raises(ValueError, match=r"small enough for predictions in float64.* row 3"):
         model.predict(X)

@@ -15,6 +15,7 @@ from paralesn.features.filter_columns import FilterColumns
 from paralesn.features.filter_drawing import FilterDraft
 from paralesn.features.fitted_filter_bank import FittedFilterBank
 from paralesn.persistence import register
+from paralesn.runtime.memory import require_room
 from paralesn.series import Series
 from paralesn.sources import Source
 
@@ -198,6 +199,8 @@ class FilterBank(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if self.units % CHUNK:
             raise checks.fail("units", self.units, f"a multiple of {CHUNK}")
         checks.integer("thresholds", self.thresholds, 1)
+        require_room("units", self.units, 8 * self.units)
+        require_room("thresholds", self.thresholds, 8 * self.units * self.thresholds)
         checks.flag("normalize", self.normalize)
         checks.flag("levels", self.levels)
         checks.jobs(self.n_jobs)

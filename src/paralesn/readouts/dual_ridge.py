@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from paralesn import checks
 from paralesn.persistence import register
 from paralesn.readouts import dual_statistics, inputs, leave_one_out
 from paralesn.readouts.dual_statistics import (
@@ -242,7 +241,7 @@ class DualRidge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEst
 
     def check_parameters(self) -> None:
         """Raise unless all penalties are positive."""
-        checks.penalties("alphas", self.alphas, positive=True)
+        inputs.check_alphas(self.alphas, positive=True)
 
     def _weights(self, sample_weight: Any, y: np.ndarray) -> np.ndarray | None:
         return None if sample_weight is None else inputs.row_weights(sample_weight, y)

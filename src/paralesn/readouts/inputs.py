@@ -12,8 +12,10 @@ from sklearn.utils.validation import (
 )
 
 from paralesn import checks
+from paralesn.runtime.memory import require_room
 
 FLOATS = (np.float64, np.float32)
+_ALPHA_BYTES = 1 << 9  # that the solution for one of them takes at least, as objects
 
 
 class FittedFeatures:
@@ -84,6 +86,13 @@ def predictions(values: np.ndarray) -> np.ndarray:
             f"not finite for row {row}: scale X and y before the fit"
         )
     return values
+
+
+def check_alphas(alphas: Any, positive: bool = False) -> None:
+    """Raise unless penalties are numbers, none of them negative, and not too many to solve for."""
+    count = np.size(alphas)
+    require_room("alphas", f"{count} of them", _ALPHA_BYTES * count)
+    checks.penalties("alphas", alphas, positive)
 
 
 def pair_of_validation(validation: Any) -> tuple[Any, Any]:

@@ -16,6 +16,7 @@ from paralesn.readouts.fitted_mlp import FittedAttributes, FittedMLP
 from paralesn.readouts.mlp_targets import TargetCoding, label_codes, labels_or_targets
 from paralesn.readouts.mlp_training import Trained, TrainingSettings, find_device, train
 from paralesn.readouts.training_rows import Moments, TrainingRows, hold_out, moments
+from paralesn.runtime.memory import require_room
 
 
 @register
@@ -199,6 +200,8 @@ class MLP(FittedAttributes, BaseEstimator):
         if validation is not None:
             stop_by = self._validation_rows(validation, coding, inputs.Features(X.shape[1], names))
         sizes = X.shape[1], int(self.hidden), coding.outputs
+        # Weights, their gradients and what Adam remembers of these, in single precision.
+        require_room("hidden", self.hidden, 16 * self.hidden * (sizes[0] + sizes[2]))
         settings = TrainingSettings(
             **{name: getattr(self, name) for name in TrainingSettings.__dataclass_fields__}
         )

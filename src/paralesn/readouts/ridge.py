@@ -404,7 +404,7 @@ class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimat
 
     def check_parameters(self) -> None:
         """Raise for the first parameter that is not what it must be."""
-        checks.penalties("alphas", self.alphas)
+        inputs.check_alphas(self.alphas)
         checks.flag("per_target", self.per_target)
         checks.choice("nan_targets", self.nan_targets, ("error", "omit"))
         checks.number("gamma", self.gamma, 1.0)

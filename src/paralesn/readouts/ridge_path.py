@@ -15,6 +15,7 @@ from paralesn.readouts.ridge_problem import Problem, Solved, standardised
 from paralesn.readouts.ridge_statistics import RidgeStatistics
 from paralesn.readouts.triangular import product
 from paralesn.runtime.blas import single_threaded_blas
+from paralesn.runtime.memory import require_room
 
 _EPS = np.finfo(float).eps
 _SMALL = 256  # a matrix that threads would only wait for each other over
@@ -62,6 +63,7 @@ def ridge_path(seen: RidgeStatistics, alphas: Sequence[float], gamma: float = 1.
     """Solutions for all alphas from what was seen; a degree of freedom costs `gamma` of them."""
     penalties = np.asarray(alphas, float)
     shape = len(penalties), seen.n_features, seen.n_targets
+    require_room("alphas", f"{shape[0]} of them", 8 * shape[0] * shape[1] * shape[2])
     coefs, intercepts, gcv = np.zeros(shape), np.zeros(shape[::2]), np.zeros(shape[::2])
     mean = scale = np.zeros(seen.n_features)
     for targets, factor in zip(seen.groups, seen.factors, strict=True):

@@ -9,6 +9,7 @@ from paralesn import checks, series
 from paralesn.layers.state import State
 from paralesn.reservoirs.base import Reservoir
 from paralesn.reservoirs.local_reservoirs import LocalReservoirs
+from paralesn.runtime.memory import require_room
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +63,9 @@ class ClosedLoop:
 
     def run(self, steps: int) -> np.ndarray:
         """Predictions (steps, B, D) of the steps after `newest`, as the reservoir reads them."""
-        inputs = np.zeros((checks.integer("steps", steps, 1), *self.newest.shape))
+        steps = checks.integer("steps", steps, 1)
+        require_room("steps", steps, 16 * steps * self.newest.size)
+        inputs = np.zeros((steps, *self.newest.shape))
         inputs[0] = self.newest
         call = (self.state, self.weights, self.intercept, self.difference)
         return self.reservoir.close_loop(inputs, *call)

@@ -15,9 +15,11 @@ from paralesn.layers.state import State, starts
 from paralesn.reservoirs.drawable import Drawable
 from paralesn.reservoirs.state_stream import StateStream
 from paralesn.reservoirs.stepper import Stepper, series_of
+from paralesn.runtime.memory import require_room
 from paralesn.series import Series
 from paralesn.typing import ArrayLike, ListOfSeries, Tensor
 
+_MANY = 1 << 27  # numbers of an output from which on memory is looked at
 Start = State | Sequence[np.ndarray] | None
 
 
@@ -429,7 +431,11 @@ class Reservoir(Drawable):
                 return tensors.run(plan.program, data, state, self.fingerprint_)
             batch = Batch.end_to_end(data.lengths)
             before = self._start(plan, state, batch.size, data.kind)
-            out = plan.engine.empty((data.rows.shape[0], plan.outputs), plan.real)
+            shape = data.rows.shape[0], plan.outputs
+            if shape[0] * shape[1] > _MANY:
+                what = f"{shape[0]} time steps for {shape[1]} states each"
+                require_room("X", what, shape[0] * shape[1] * plan.real.itemsize)
+            out = plan.engine.empty(shape, plan.real)
             after = plan.engine.run(plan.program, data.rows, batch, before, out, n_jobs=self.n_jobs)
         except Overflow as error:
             raise _placed(error, data) from None

@@ -7,6 +7,7 @@ from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.layers.operators import Cycle, Dense, Hadamard, Identity, Operator, Sparse, padded
 from paralesn.layers.spectrum import spectral_radius
 from paralesn.runtime.blas import single_threaded_blas
+from paralesn.runtime.memory import require_room
 
 
 def draw_matrix(rng: np.random.Generator, units: int, rho: float, density: float) -> Dense | Sparse:
@@ -15,13 +16,12 @@ def draw_matrix(rng: np.random.Generator, units: int, rho: float, density: float
     With a density below one, every unit reads the same number of units, at least one: so every
     row costs the same, and the units always form a cycle, without which the radius would be zero.
     """
-    values = rng.uniform(
-        -1.0, 1.0, (units, units) if density == 1 else (units, _fan_in(units, density))
-    )
+    fan_in = units if density == 1 else _fan_in(units, density)
+    require_room("units", units, 8 * units * fan_in)
+    values = rng.uniform(-1.0, 1.0, (units, fan_in))
     if density == 1:
         matrix: Dense | Sparse = Dense(values)
     else:
-        fan_in = values.shape[1]
         columns = np.stack([rng.choice(units, fan_in, replace=False) for _ in range(units)])
         matrix = Sparse(np.sort(columns, axis=1), values)
     if rho == 0:
@@ -41,6 +41,7 @@ def draw_orthogonal(rng: np.random.Generator, units: int, kind: str, scale: floa
         return Identity(units, scale)
     if kind == "cyclic":
         return Cycle(units, scale)
+    require_room("units", units, 16 * units**2)
     with single_threaded_blas():
         q, r = qr(rng.normal(size=(units, units)))
     return Dense(scale * q * np.sign(np.diag(r)))  # signs: otherwise not uniform

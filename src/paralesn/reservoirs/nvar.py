@@ -12,6 +12,7 @@ from paralesn.layers.delays import HIGHEST_ORDER, DelayLayer, check_delay_layers
 from paralesn.persistence import register
 from paralesn.reservoirs.base import Reservoir
 from paralesn.reservoirs.drawable import Drawn
+from paralesn.runtime.memory import require_room
 
 
 @register
@@ -113,7 +114,8 @@ class NVAR(Reservoir):
         """Delays in time steps."""
         stride = checks.integer("stride", self.stride, 1)
         if isinstance(self.delay, (Integral, bool)):
-            return tuple(range(0, checks.integer("delay", self.delay, 1) * stride, stride))
+            require_room("delay", self.delay, 40 * checks.integer("delay", self.delay, 1))
+            return tuple(range(0, self.delay * stride, stride))
         if stride != 1:
             raise checks.fail("stride", self.stride, "1 where delay gives the lags themselves")
         return checks.rising("delay", self.delay)
@@ -129,6 +131,8 @@ class NVAR(Reservoir):
     def draw_layers(self, n_features: int, rng: np.random.Generator) -> tuple[DelayLayer, ...]:
         """The layer for inputs with `n_features` features."""
         lags, orders = self._lags(), self._orders()
+        name, given = ("delay", self.delay) if self.stride == 1 else ("stride", self.stride)
+        require_room(name, given, 8 * n_features * lags[-1])
         return (DelayLayer(n_features, np.array(lags), np.array(orders)),)
 
     def count_parameters(self) -> int:

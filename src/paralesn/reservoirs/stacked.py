@@ -9,6 +9,9 @@ import numpy as np
 from paralesn import checks
 from paralesn.reservoirs.base import Reservoir
 from paralesn.reservoirs.drawable import Drawn
+from paralesn.runtime.memory import require_room
+
+_LAYER_BYTES = 1 << 11  # that a layer takes at least, as objects
 
 
 class Stacked(Reservoir):
@@ -117,6 +120,10 @@ class Stacked(Reservoir):
                     f"{features} features as input"
                 )
             return given
+        require_room("layers", self.layers, _LAYER_BYTES * self.layers)
+        require_room("units", self.units, 8 * self.units)
+        weights = f"{n_features} features for {self.units} units"
+        require_room("X", weights, 8 * self.units * n_features)
         widths = [self.units] * self.layers
         if self.concat:
             share, rest = divmod(self.units, self.layers)

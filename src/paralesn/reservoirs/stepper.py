@@ -11,6 +11,7 @@ from paralesn.engines.overflow import Overflow
 from paralesn.engines.stepping import Steps
 from paralesn.engines.torch import tensors
 from paralesn.layers.state import State
+from paralesn.runtime.memory import require_room
 
 
 class Stepper:
@@ -94,7 +95,8 @@ class Stepper:
 def series_of(state: Any, batch: Any) -> int | None:
     """Number of series that a stepper is of, None for a single one without an axis for it."""
     if batch is not None:
-        return checks.integer("batch", batch, 1)
+        require_room("batch", batch, 8 * checks.integer("batch", batch, 1))
+        return int(batch)
     layers = state.layers if isinstance(state, State) else state
     is_batch = isinstance(layers, (list, tuple)) and len(layers) and np.ndim(layers[0]) == 2
     return len(layers[0]) if is_batch else None

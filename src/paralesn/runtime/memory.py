@@ -1,10 +1,50 @@
-"""How much memory a value holds, arrays included, where ``sys.getsizeof`` sees only the shell."""
+"""How much memory values hold, arrays included, and whether what is asked for can fit at all."""
 
+import math
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+_GROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+_TINY = 1 << 26  # bytes that any machine has
+
+
+@cache
+def machine_bytes() -> float:
+    """Memory of the machine, or of the container where it has less; infinite if nobody says."""
+    limits = [math.inf]
+    with suppress(AttributeError, OSError, ValueError):  # not a system that says so
+        limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    for path in _GROUP_LIMITS:
+        try:
+            limits.append(int(Path(path).read_text(encoding="ascii")))
+        except (OSError, ValueError):  # no such group, or "max"
+            continue
+    return min(limits)
+
+
+def require_room(name: str, value: Any, needed: float) -> None:
+    """Raise for an argument that needs more bytes than the machine has.
+
+    Numbers that large are mistakes, and would be a MemoryError after minutes, or the end of the
+    process. `needed` is what is needed at the very least.
+    """
+    if needed > _TINY and needed > machine_bytes():
+        raise ValueError(
+            f"{name} must fit the memory of this machine, {_readable(machine_bytes())}, got "
+            f"{value}, which needs at least {_readable(needed)}"
+        )
+
+
+def _readable(count: float) -> str:
+    """Bytes as a person says it."""
+    return f"{count / 2**30:.1f} GiB" if count < 2**40 else f"{count / 2**40:.3g} TiB"
 
 
 def held_bytes(value: Any) -> int:

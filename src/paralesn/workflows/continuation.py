@@ -10,6 +10,7 @@ import numpy as np
 from paralesn.estimators.forecaster import following, relearning
 from paralesn.estimators.forecaster.estimator import Forecaster
 from paralesn.estimators.forecaster.fitted import FittedForecaster
+from paralesn.runtime.memory import require_room
 from paralesn.tables.cleaning import Cleaning
 from paralesn.tables.clock import format_times
 from paralesn.tables.errors import TableError
@@ -23,6 +24,8 @@ from paralesn.workflows.forecast_report import forecast_columns
 from paralesn.workflows.naive_intervals import naive_with_interval
 from paralesn.workflows.trained_file import Training, known_names
 from paralesn.workflows.yardsticks import MODEL
+
+ROW_BYTES = 1 << 7  # of a forecast as it is written: numbers and their text
 
 
 @dataclass(frozen=True)
@@ -230,6 +233,7 @@ def _steps(model: Forecaster, series: FileSeries, training: Training, request: C
             f"{series.future}",
             parameter="steps",
         )
+    require_room("steps", steps, ROW_BYTES * steps * len(series.names))
     return steps
 
 
@@ -241,6 +245,7 @@ def _of_new_series(
 ) -> dict[str, list[Any]]:
     """Forecasts of series that the model has not seen, by what it learnt from others."""
     fitted, steps = _members(model), request.steps or training.horizon
+    require_room("steps", steps, ROW_BYTES * steps * len(series.names))
     given = series.fit_arguments(known=False)
     past = given.past if fitted.past.names else None
     reader = copy(model)

@@ -13,6 +13,7 @@ from paralesn.estimators.forecaster.estimator import Forecaster, ReservoirForeca
 from paralesn.estimators.regressor import ReservoirRegressor
 from paralesn.estimators.series_regressor import ReservoirSeriesRegressor
 from paralesn.estimators.state_forecaster.forecaster import StateForecaster
+from paralesn.runtime.memory import require_room
 from paralesn.tables.cleaning import Cleaning
 from paralesn.tables.clock import format_times
 from paralesn.tables.labels import free_name
@@ -21,7 +22,7 @@ from paralesn.tables.reader import TableError, column_names
 from paralesn.tables.reading import Reading
 from paralesn.workflows.case_answers import classify_with, regress_with
 from paralesn.workflows.case_record import prediction_columns
-from paralesn.workflows.continuation import Continuation, continue_forecast, read_newer
+from paralesn.workflows.continuation import ROW_BYTES, Continuation, continue_forecast, read_newer
 from paralesn.workflows.describe import learnt_columns
 from paralesn.workflows.evaluation import ClassEvaluation, NumberEvaluation
 from paralesn.workflows.trained_cases import CaseTraining, read_newer_cases
@@ -219,6 +220,7 @@ def _forecast(model: StateForecaster, path: Path, request: PredictionRequest) ->
     observations = _observations(path, targets, exog, request)
     notes = list(observations.notes)
     steps = request.steps or model.horizon_
+    require_room("steps", steps, ROW_BYTES * steps * len(targets))
     ahead = _inputs_ahead(model, observations, steps)
     try:
         model = _after(model, observations, request.follow, notes)

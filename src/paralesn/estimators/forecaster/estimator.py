@@ -19,6 +19,7 @@ from paralesn.estimators.forecaster.seasons import check_season
 from paralesn.persistence import register
 from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.autonomous import ClosedLoop
+from paralesn.runtime.memory import require_room
 from paralesn.tunable import TunableDefaults
 
 _LOOP = "closed-loop"
@@ -210,7 +211,7 @@ class ReservoirForecaster(TunableDefaults, Forecaster[Given]):
 
     def _request(self) -> Request:
         if self.horizon is not None:
-            checks.integer("horizon", self.horizon, 1)
+            require_room("horizon", self.horizon, 512 * checks.integer("horizon", self.horizon, 1))
         readout = own_readout(self.readout, defaults.shared_readout, "regression")
         if isinstance(readout, Ridge):  # also where the series is too short for it
             readout.check_parameters()
@@ -270,7 +271,7 @@ class SmootherBank(Forecaster[Given]):
 
     def _request(self) -> Request:
         if self.horizon is not None:
-            checks.integer("horizon", self.horizon, 1)
+            require_room("horizon", self.horizon, 512 * checks.integer("horizon", self.horizon, 1))
         season, jobs = check_season(self.season), checks.jobs(self.n_jobs)
         return Request(self.horizon, season, None, self.frequency, None, None, jobs)
 

@@ -37,9 +37,12 @@ from paralesn.estimators.forecaster.roles import check_roles
 from paralesn.estimators.forecaster.spread import Forecast
 from paralesn.estimators.forecaster.weighing import member_weights
 from paralesn.estimators.passes import Block, carry_out
+from paralesn.runtime.memory import require_room
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+_STEP_BYTES = 1 << 9  # of a step ahead, at least: forecasts of all members
 
 
 class Forecaster(Estimator, Generic[Given]):
@@ -241,6 +244,7 @@ class Forecaster(Estimator, Generic[Given]):
                 fitted = watched_loop.spun_up(fitted, y)
             return watched_loop.forecast(fitted, steps, X, interval, quantiles)
         steps = fitted.ensemble.horizon if steps is None else checks.integer("steps", steps, 1)
+        require_room("steps", steps, steps * (_STEP_BYTES + 32 * fitted.count))
         if y is not None:
             fitted, X = relearning.of_new_series(fitted, y, X, past, static, steps)
         values, bounds = following.ahead(fitted, X, steps)

@@ -29,6 +29,7 @@ from paralesn.readouts.ridge import Ridge
 from paralesn.reservoirs.autonomous import ClosedLoop
 from paralesn.reservoirs.base import Reservoir
 from paralesn.runtime.blas import single_threaded_blas
+from paralesn.runtime.memory import require_room
 from paralesn.tunable import TunableDefaults
 
 
@@ -335,6 +336,7 @@ class StateForecaster(TunableDefaults, LearntAttributes, BaseEstimator):
         if windows.only_last and steps != windows.horizon:
             expected = f"None or the horizon, {windows.horizon}, with only_last"
             raise checks.fail("steps", steps, expected)
+        require_room("steps", steps, 32 * steps * windows.width)
         whole = ceil(steps / windows.horizon) * windows.horizon
         rows = windows.ahead(X, self.reservoir_.real_dtype, whole)
         known = windows.panel(rows)[..., windows.width :]
