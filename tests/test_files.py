@@ -279,3 +279,14 @@ def test_an_error_inside_an_installed_package_is_passed_on(tmp_path, monkeypatch
     with pytest.raises(ModuleNotFoundError, match="No module named 'surely_not_installed'"):
         files.require("halfinstalled", "plot")
     assert files.require("json", "plot").dumps(1) == "1"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_what_is_not_a_file_is_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path):
+        with pytest.raises(FileExistsError, match="not a file"), replacing(path):
+            pass
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]

@@ -71,6 +71,8 @@ def replacing(path: Path, durable: bool = True) -> Iterator[Path]:
     ...     path.read_text(), [entry.name for entry in Path(folder).iterdir()]
     ('all of it', ['notes.txt'])
     """
+    if path.exists() and not path.is_file():  # a device must not become a file
+        raise FileExistsError(errno.EEXIST, "there is something that is not a file", str(path))
     path.parent.mkdir(exist_ok=True)
     _remove_leftovers(path, stat.S_ISREG)
     unfinished, lock = _new_file_beside(path)

@@ -19,7 +19,6 @@ from paralesn.tables.notes import listed
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"),
          (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))  # fmt: skip
 # RuntimeError and NotImplementedError: archives that are encrypted or compressed in other ways.
-_DAMAGED = (EOFError, OSError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError)
 _NO_TEXT = "export it as CSV"
 
 
