@@ -286,7 +286,7 @@ def test_what_is_not_a_file_is_not_replaced(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in (pipe, tmp_path):
-        with pytest.raises(FileExistsError, match="not a file"), replacing(path):
+        with pytest.raises(FileExistsError, match="not a file"), files.replacing(path):
             pass
     assert pipe.is_fifo()
     assert list(tmp_path.iterdir()) == [pipe]
