@@ -226,8 +226,7 @@ def wavefront(
                 return row
         return None
 
-    def work(_: int) -> None:
-        nonlocal failed
+    def advance() -> None:
         while True:
             with changed:
                 while (row := next_row()) is None:
@@ -237,16 +236,20 @@ def wavefront(
                 if failed:
                     return
                 busy[row] = True
-            try:
-                function(row, done[row])
-            except BaseException:
-                with changed:
-                    failed = True
-                    changed.notify_all()
-                raise
+            function(row, done[row])
             with changed:
                 busy[row] = False
                 done[row] += 1
                 changed.notify_all()
+
+    def work(_: int) -> None:
+        nonlocal failed
+        try:
+            advance()
+        except BaseException:  # an interrupt comes while the caller waits, too
+            with changed:
+                failed = True
+                changed.notify_all()
+            raise
 
     for_each(work, range(min(threads, rows)), threads)

@@ -89,7 +89,7 @@ def run(
         start, result = tuple(h[series] for h in state), tuple(h[series] for h in after)
         spare = tuple([np.empty_like(h) for h in start])
         job = Job(x, batch.part(series), start, result, spare, out, last_only, block)
-        large.append(max([large for _, large in advance_blocks(program, job)]))
+        large.append(max([large for _, large in advance_blocks(program, job)], default=False))
 
     threads.for_each(work, range(0, count, size), workers)
     return any(large)

@@ -15,7 +15,7 @@ from paralesn.layers.delays import DelayLayer
 from paralesn.runtime import threads
 
 _LEAST_WORK = 1 << 17  # products worth a task of their own
-_MOST_WORK = 1 << 27  # products in one call of the kernel: some tenths of a second
+_MOST_WORK = 1 << 26  # products in one call of the kernel: some tenths of a second
 
 
 class PackedDelays(NamedTuple):

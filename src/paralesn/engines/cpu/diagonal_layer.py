@@ -23,7 +23,7 @@ from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.runtime import threads
 
 _LEAST_WORK = 1 << 17  # unit-steps worth a task of their own: a fraction of a millisecond
-MOST_WORK = 1 << 27  # unit-steps in one call of a kernel: some tenths of a second
+MOST_WORK = 1 << 26  # unit-steps in one call of a kernel: some tenths of a second
 _FEATURES = 16  # that take about as long as all else of a unit-step
 
 

@@ -50,6 +50,7 @@ _RUNS = CHUNK // RUN
 _VECTORS = CHUNK // LANES
 _RING = CHUNK + LANES  # a ring, with its beginning once more at its end
 _STEPS = 32  # of a block
+_MOST_STEPS = 1 << 20  # of a chunk of filters in one call of a kernel: some tenths of a second
 _EPS = float(np.finfo(np.float64).eps)
 
 # Rows of a chunk's parameters; a row for each tap follows, real parts and then imaginary ones.
@@ -300,6 +301,7 @@ def features(
     workers = threads.count(n_jobs)
     # A few series at a time for each chunk of filters: enough work for every thread.
     size = max(1, -(-starts.size * count // max(64, 8 * workers)))
+    size = max(1, min(size, _MOST_STEPS // max(1, int(lengths.max()))))
     jobs = [(c, i) for i in range(0, starts.size, size) for c in range(count)]
 
     def work(job: tuple[int, int]) -> None:

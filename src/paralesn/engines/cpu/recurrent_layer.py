@@ -26,7 +26,7 @@ from paralesn.runtime.buffers import empty
 _DENSE_SERIES = 48  # for which a matrix is read once
 _OTHER_SERIES = 4
 _LEAST_WORK = 1 << 17  # multiplications worth a task of their own: some ten microseconds
-_MOST_WORK = 1 << 29  # multiplications in one call of a kernel: some tenths of a second
+_MOST_WORK = 1 << 28  # multiplications in one call of a kernel: some tenths of a second
 _LEAST_STEP = 1 << 15  # multiplications worth sharing out a single step among threads
 _FIRST_SERIES = np.zeros(1, np.int64)
 

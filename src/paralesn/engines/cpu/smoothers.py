@@ -12,6 +12,7 @@ from paralesn.layers.smoothers import LEVEL, MOMENT, SEASON, SUM, TREND, Origins
 from paralesn.runtime.compiler import called, kernel
 
 _LARGEST = 700.0  # exponent that floats hold
+_MOST_WORK = 1 << 24  # steps of smoothers in one call of a kernel: some tenths of a second
 
 
 def score(
@@ -37,7 +38,10 @@ def score(
     period, log = int(layer.period[0]), bool(layer.log[0])
     scratch = np.zeros((2, layer.size))
     given = (y, truth, np.stack(gains), period, log, state.copy(), *origins)
-    _score(*given, reach, errors, scratch)
+    most, o = max(1, _MOST_WORK // layer.size), 0
+    for first in range(0, y.size, most):
+        stop = min(first + most, y.size)
+        o = _score(*given, reach, errors, scratch, first, stop, o)
     return errors
 
 
@@ -62,7 +66,9 @@ def follow(
     forecasts = np.zeros((origins.size, horizon))
     gains = np.stack((layer.level, layer.trend, layer.damping, layer.drift, layer.season))
     given = (y, log_y, first, gains, layer.period, layer.log)
-    _follow(*given, state, origins, weights, forecasts)
+    most = max(1, _MOST_WORK // max(1, y.size))
+    for i in range(0, layer.size, most):
+        _follow(*given, state, origins, weights, forecasts, i, min(i + most, layer.size))
     return forecasts
 
 
@@ -76,12 +82,16 @@ def _slope(count, total, moment):
 
 
 @kernel
-def _score(y, truth, gains, period, log, state, origins, weights, reach, errors, scratch):
-    """Time outside, smoothers inside, so that the inner loops are vectors; scratch (2, M) is 0."""
+def _score(
+    y, truth, gains, period, log, state, origins, weights, reach, errors, scratch, first, stop, o
+):  # fmt: skip
+    """Time outside, smoothers inside, so that the inner loops are vectors; scratch (2, M) is 0.
+
+    Steps `first` to before `stop`, from the origin with number o on; returns that of the next one.
+    """
     size, horizon = errors.size, reach.shape[0]
     slope, step = scratch[0], scratch[1]
-    o = 0
-    for t in range(y.size):
+    for t in range(first, stop):
         s = SEASON + t % period
         is_missing = math.isnan(y[t])
         for i in range(size):
@@ -108,13 +118,19 @@ def _score(y, truth, gains, period, log, state, origins, weights, reach, errors,
                     ahead = math.exp(min(ahead, _LARGEST))
                 errors[i] += weight * abs(actual - ahead)
         o += 1
+    return o
 
 
 @kernel
-def _follow(y, log_y, first, gains, periods, logs, state, origins, weights, forecasts):
-    """Smoothers outside: each has a period and a scale of its own, and there are few."""
+def _follow(
+    y, log_y, first, gains, periods, logs, state, origins, weights, forecasts, begin, end
+):  # fmt: skip
+    """Smoothers outside: each has a period and a scale of its own, and there are few.
+
+    The smoothers `begin` to before `end`.
+    """
     horizon = forecasts.shape[1]
-    for i in range(periods.size):
+    for i in range(begin, end):
         level, trend = state[LEVEL, i], state[TREND, i]
         total, moment = state[SUM, i], state[MOMENT, i]
         damping, period, log = gains[2, i], periods[i], logs[i]
