@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from paralesn.baselines import lru, mamba, s4, transformer  # noqa: E402
+from paralesn.baselines import lru, s4, selective_scan, transformer  # noqa: E402
 from paralesn.baselines.models import (  # noqa: E402
     MODELS,
     build,
@@ -38,7 +38,7 @@ def precise():
         ("LSTM", 151_690),
         ("Transformer", 188_650),
         ("S4", 144_874),
-        ("LRU", 123_994),
+        ("LRU", 159_643),
         ("Mamba", 197_066),
     ],
 )
@@ -81,18 +81,53 @@ def test_lru_scan_is_its_loop():
         torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-9)
 
 
-def test_mambas_selective_scan_is_the_naive_loop(monkeypatch):
-    monkeypatch.setattr(mamba, "_CHUNK", 7)
-    x, delta = torch.randn(2, 23, 3), torch.rand(2, 23, 3)
-    A, D = -torch.rand(3, 4), torch.randn(3)
-    B, C = torch.randn(2, 23, 4), torch.randn(2, 23, 4)
-    parts = [part.requires_grad_() for part in (x, delta, A, B, C, D)]
-    found, expected = mamba.selective_scan(*parts), mamba.naive_scan(*parts)
+def scanned(series, steps, channels, states):
+    x, delta = torch.randn(series, steps, channels), torch.rand(series, steps, channels)
+    A, D = -torch.rand(channels, states), torch.randn(channels)
+    B, C = torch.randn(series, steps, states), torch.randn(series, steps, states)
+    return [part.requires_grad_() for part in (x, delta, A, B, C, D)]
+
+
+@pytest.mark.parametrize("form", ["selective_scan", "chunked_scan"])
+@pytest.mark.parametrize("sizes", [(2, 23, 3, 4), (3, 61, 17, 2), (1, 28, 32, 1), (2, 1, 5, 3)])
+def test_forms_of_the_selective_scan_are_the_naive_loop(form, sizes, monkeypatch):
+    """Steps in one stretch and in several, whole and not; channels that fill vectors and not."""
+    monkeypatch.setattr(selective_scan, "_CHUNK", 7)
+    parts = scanned(*sizes)
+    found = getattr(selective_scan, form)(*parts)
+    expected = selective_scan.naive_scan(*parts)
     assert (found - expected).abs().max() <= 1e-12
     slopes = torch.autograd.grad(found.sin().sum(), parts)
     others = torch.autograd.grad(expected.sin().sum(), parts)
     for a, b in zip(slopes, others, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-12)
+
+
+def test_the_fused_scan_has_the_slopes_of_its_differences():
+    assert torch.autograd.gradcheck(selective_scan.selective_scan, scanned(2, 9, 3, 2))
+
+
+def test_the_fused_scan_does_not_depend_on_the_number_of_threads():
+    x, delta, A, B, C, D = (part.detach().float() for part in scanned(9, 40, 20, 4))
+    parts = [part.requires_grad_() for part in (x, delta, A, B, C, D)]
+    found = []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        y = selective_scan.selective_scan(*parts)
+        found.append([y, *torch.autograd.grad(y.sin().sum(), parts)])
+    for one, two in zip(*found, strict=True):
+        assert (one == two).all()
+
+
+def test_the_fused_scan_reads_parts_of_larger_tensors():
+    """The maps are slices of one product; what follows may hand back a slope that is expanded."""
+    x, delta, A, B, C, D = (part.detach() for part in scanned(2, 20, 3, 4))
+    both = torch.cat([B, C], -1).requires_grad_()
+    slopes = [
+        torch.autograd.grad(form(x, delta, A, *both.split(4, -1), D).sum(), both)[0]
+        for form in (selective_scan.selective_scan, selective_scan.naive_scan)
+    ]
+    torch.testing.assert_close(*slopes)
 
 
 @pytest.mark.parametrize("causal", [False, True])

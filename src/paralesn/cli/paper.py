@@ -247,8 +247,11 @@ def _search(
             counts[study] = max(counts[study], min(trials, budget.trials))
             progress.update(bar, completed=sum(counts.values()), description=str(study))
 
+        def tell(text: str) -> None:
+            progress.update(bar, description=text)
+
         try:
-            carry_out(studies, storage, budget, jobs, count, records, watch=count)
+            carry_out(studies, storage, budget, jobs, count, records, watch=count, tell=tell)
         except (ModuleNotFoundError, ConnectionError) as error:
             say(console, str(error))
             raise typer.Exit(1) from None
