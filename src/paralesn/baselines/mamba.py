@@ -8,6 +8,8 @@ The recurrence is in `selective_scan`.
 import math
 from dataclasses import dataclass
 
+from paralesn.baselines.causal_convolution import convolved
+from paralesn.baselines.linear import Linear, linear
 from paralesn.baselines.selective_scan import selective_scan
 from paralesn.runtime.pytorch import torch
 
@@ -34,29 +36,28 @@ class Mixer(nn.Module):
         super().__init__()
         inner = config.expand * config.width
         self.state, self.rank = config.state, math.ceil(config.width / 16)
-        self.inputs = nn.Linear(config.width, 2 * inner, bias=False)
-        self.convolution = nn.Conv1d(
-            inner, inner, config.convolution, groups=inner, padding=config.convolution - 1
-        )
-        self.selection = nn.Linear(inner, self.rank + 2 * config.state, bias=False)
-        self.step = nn.Linear(self.rank, inner)
+        self.inputs = Linear(config.width, 2 * inner, bias=False)
+        self.convolution = nn.Conv1d(inner, inner, config.convolution, groups=inner)
+        self.selection = Linear(inner, self.rank + 2 * config.state, bias=False)
+        self.step = Linear(self.rank, inner)
         levels = torch.arange(1, config.state + 1, dtype=torch.get_default_dtype())
         self.A_log = nn.Parameter(levels.log().repeat(inner, 1))  # (D, N)
         self.D = nn.Parameter(torch.ones(inner))
-        self.output = nn.Linear(inner, config.width, bias=False)
+        self.output = Linear(inner, config.width, bias=False)
         with torch.no_grad():  # steps start log-uniform in [0.001, 0.1]
             nn.init.uniform_(self.step.weight, -(self.rank**-0.5), self.rank**-0.5)
             delta = torch.exp(torch.rand(inner) * math.log(100) + math.log(1e-3))
             self.step.bias.copy_(delta + torch.log(-torch.expm1(-delta)))  # softplus undone
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """(B, T, width) to (B, T, width)."""
-        z, gate = self.inputs(x).chunk(2, -1)  # (B, T, D) each
-        z = self.convolution(z.transpose(1, 2))[..., : x.shape[1]].transpose(1, 2)
-        z = nn.functional.silu(z)
+    def forward(self, x: torch.Tensor, last: bool = False) -> torch.Tensor:
+        """(B, T, width) to (B, T, width) or, if only the `last` step is wanted, (B, 1, width)."""
+        z, gate = (linear(x, part) for part in self.inputs.weight.chunk(2))  # (B, T, D) each
+        z = convolved(z, self.convolution.weight, self.convolution.bias)
         delta, B, C = self.selection(z).split([self.rank, self.state, self.state], -1)
         delta = nn.functional.softplus(self.step(delta))  # (B, T, D)
         y = selective_scan(z, delta, -torch.exp(self.A_log), B, C, self.D)
+        if last:
+            y, gate = y[:, -1:], gate[:, -1:]
         out: torch.Tensor = self.output(y * nn.functional.silu(gate))
         return out
 
@@ -76,7 +77,8 @@ class Mamba(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Scores of the classes."""
         z = self.encoder(x)
-        for norm, mixer in zip(self.norms, self.mixers, strict=True):
+        for norm, mixer in zip(self.norms[:-1], self.mixers[:-1], strict=True):
             z = z + mixer(norm(z))
+        z = z[:, -1:] + self.mixers[-1](self.norms[-1](z), last=True)
         scores: torch.Tensor = self.head(self.norm(z[:, -1]))
         return scores

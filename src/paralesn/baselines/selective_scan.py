@@ -3,20 +3,19 @@
 h_t = exp(delta_t A) h_(t-1) + delta_t B_t x_t,    y_t = C_t h_t + D x_t.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from paralesn.baselines.series_shares import share_out
 from paralesn.engines.cpu.kernels.selective_scan import (
     padded,
     scan_backwards,
     scan_forwards,
     stretches,
 )
-from paralesn.runtime import threads
 from paralesn.runtime.pytorch import torch
 
 checkpoint = torch.utils.checkpoint.checkpoint
@@ -133,7 +132,7 @@ class _Fused(torch.autograd.Function):
         x, _, A = arrays[:3]
         y = np.empty_like(x)
         starts = np.empty((x.shape[0], stretches(x.shape[1]), *A.shape), x.dtype)
-        _share_out(partial(scan_forwards, *arrays, y, starts), x.shape[0])
+        share_out(partial(scan_forwards, *arrays, y, starts), x.shape[0])
         ctx.save_for_backward(*parts, torch.from_numpy(starts))
         return torch.from_numpy(y)
 
@@ -147,7 +146,7 @@ class _Fused(torch.autograd.Function):
         shapes = (x.shape, delta.shape, each, B.shape, C.shape, (len(x), *D.shape))
         by = [np.empty(shape, x.dtype) for shape in shapes]
         gy = slope.contiguous().numpy()
-        _share_out(partial(scan_backwards, *arrays, starts.numpy(), gy, *by), len(x))
+        share_out(partial(scan_backwards, *arrays, starts.numpy(), gy, *by), len(x))
         by_x, by_delta, by_A, by_B, by_C, by_D = map(torch.from_numpy, by)
         return by_x, by_delta, by_A.sum(0).T[: D.size], by_B, by_C, by_D.sum(0)
 
@@ -158,10 +157,3 @@ def _arrays(parts: Sequence[torch.Tensor]) -> list[np.ndarray]:
     wide = np.zeros((A.shape[1], padded(len(A))), A.dtype)
     wide[:, : len(A)] = A.T
     return [x, delta, wide, B, C, D]
-
-
-def _share_out(work: Callable[[int, int], Any], series: int) -> None:
-    """Let threads, no more than PyTorch has, work on ranges of series."""
-    workers = min(threads.available(), torch.get_num_threads())
-    cuts = np.linspace(0, series, min(series, 4 * workers if workers > 1 else 1) + 1).astype(int)
-    threads.for_each(lambda cut: work(*cut), list(pairwise(cuts.tolist())), workers)

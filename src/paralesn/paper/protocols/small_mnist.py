@@ -36,6 +36,7 @@ from paralesn.paper.records import Record
 from paralesn.paper.results import Cells
 from paralesn.paper.spaces import hyperparameters, suggest
 from paralesn.paper.table import Table
+from paralesn.readouts.mlp_network import require_torch
 
 FILE = "small-mnist.toml"
 SPACE = "extended"
@@ -161,6 +162,7 @@ def _measure_reservoir(run: Record, folder: Path, tell: Tell | None) -> Record:
     cases, model = data(run["task"]), models()[run["model"]]
     reservoir = _reservoir(run)
     reservoir.fit(cases.train[:1])  # drawing is no training
+    require_torch()  # nor is importing
     learnt, held_out = split(cases.y_train, None, mnist.SHARE, run["seed"])
     with energy.measured(run.get("country", energy.COUNTRY)) as spent:
         begin = time.process_time()

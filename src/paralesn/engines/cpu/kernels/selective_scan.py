@@ -12,9 +12,15 @@ Sums over channels, which the slopes of B and C are, are kept in `LANES` parts, 
 use vectors without reordering anything; channels are padded with zeros to a multiple of that.
 """
 
+from typing import Any
+
+from numba import types
+from numba.extending import overload
+
 from paralesn.engines.cpu.kernels.exp import exp
 from paralesn.engines.cpu.kernels.room import clear, empty_rows
-from paralesn.runtime.compiler import called, inlined, kernel
+from paralesn.engines.cpu.kernels.simd import load, multiply, multiply_add, store
+from paralesn.runtime.compiler import FASTMATH, called, inlined, kernel
 
 LANES = 16
 STRETCH = 28  # steps whose states fit into the cache together
@@ -69,20 +75,43 @@ def _advance_and_read(h, A, delta, driven, B, C, y):
             y[d] += c * after
 
 
-@called
-def _summed(a, b, parts):
+def _summed(a: Any, b: Any, parts: Any) -> Any:
     """Sum over channels of a b, added up in an order that depends on their number alone."""
+    raise RuntimeError("it is compiled into kernels")
+
+
+def _summed_singly(a, b, parts):
     for k in range(LANES):
         parts[k] = a[k] * b[k]
     for first in range(LANES, a.shape[0], LANES):
         for k in range(LANES):
             parts[k] += a[first + k] * b[first + k]
-    half = LANES // 2
-    while half:
-        for k in range(half):
-            parts[k] += parts[k + half]
-        half //= 2
-    return parts[0]
+    return _total(parts)
+
+
+def _summed_by_vectors(a, b, parts):
+    one, other = multiply(load(a, 0), load(b, 0)), multiply(load(a, 8), load(b, 8))
+    for i in range(LANES, a.shape[0], LANES):
+        one = multiply_add(load(a, i), load(b, i), one)
+        other = multiply_add(load(a, i + 8), load(b, i + 8), other)
+    store(parts, 0, one)
+    store(parts, 8, other)
+    return _total(parts)
+
+
+@inlined
+def _total(parts):
+    """Sum of `LANES` numbers."""
+    for k in range(8):
+        parts[k] += parts[k + 8]
+    for k in range(4):
+        parts[k] += parts[k + 4]
+    return (parts[0] + parts[1]) + (parts[2] + parts[3])
+
+
+@overload(_summed, jit_options={"fastmath": FASTMATH, "error_model": "numpy"})
+def _compiled_sum(a, b, parts):
+    return _summed_by_vectors if a.dtype == types.float32 else _summed_singly
 
 
 @called
