@@ -86,8 +86,11 @@ def candidates(task: str, model: str) -> list[dict[str, Any]]:
     given = [large.configuration, quicker(large.configuration, read(FILE)["digits"]["pool"] ** 2)]
     rng = stream(known["seed"], task + model)
     near = [hyperparameters(given[i % 2], models()[model], SPACE) for i in range(known["near"])]
-    draws = [_Draw(rng, centre) for centre in [*near, *[None] * known["anywhere"]]]
-    return given + [suggest(draw, models()[model], SPACE) for draw in draws]
+    for draw in [_Draw(rng, centre) for centre in [*near, *[None] * known["anywhere"]]]:
+        while (found := suggest(draw, models()[model], SPACE)) in given:
+            pass
+        given.append(found)
+    return given
 
 
 def quicker(configuration: Mapping[str, Any], times: int) -> dict[str, Any]:
