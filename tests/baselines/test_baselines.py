@@ -5,7 +5,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from paralesn.baselines import lru, s4, selective_scan, transformer  # noqa: E402
+from paralesn.baselines import causal_convolution, lru, s4, selective_scan, transformer  # noqa: E402
+from paralesn.baselines.diagonal_scan import diagonal_scan  # noqa: E402
+from paralesn.baselines.linear import linear  # noqa: E402
 from paralesn.baselines.models import (  # noqa: E402
     MODELS,
     build,
@@ -128,6 +130,49 @@ def test_the_fused_scan_reads_parts_of_larger_tensors():
         for form in (selective_scan.selective_scan, selective_scan.naive_scan)
     ]
     torch.testing.assert_close(*slopes)
+
+
+@pytest.mark.parametrize("name", ["Transformer", "S4", "LRU", "Mamba"])
+def test_the_last_step_alone_is_the_last_of_all(name):
+    """The last layer computes only what the class head reads."""
+    model = build(name, **SMALL[name])
+    x = torch.randn(3, 16, 1)
+    width = model.config.width
+    if name == "Transformer":
+        assert (model.states(x, last=True) - model.states(x)[:, -1:]).abs().max() <= 1e-12
+        return
+    block = model.mixers[-1] if name == "Mamba" else model.blocks[-1]
+    z = torch.randn(3, 16, width)
+    assert block(z, last=True).shape == (3, 1, width)
+    assert (block(z, last=True) - block(z)[:, -1:]).abs().max() <= 1e-12
+
+
+@pytest.mark.parametrize(("series", "bias"), [(20, True), (20, False), (3, True)])
+def test_a_convolution_of_width_one_is_a_linear_map(series, bias):
+    x, weight = torch.randn(series, 7, 5), torch.randn(4, 5)
+    parts = [x, weight, *([torch.randn(4)] if bias else [])]
+    parts = [part.requires_grad_() for part in parts]
+    found, expected = linear(*parts), torch.nn.functional.linear(*parts)
+    torch.testing.assert_close(found, expected)
+    slopes = torch.autograd.grad(found.sin().sum(), parts)
+    others = torch.autograd.grad(expected.sin().sum(), parts)
+    for a, b in zip(slopes, others, strict=True):
+        torch.testing.assert_close(a, b)
+
+
+def test_the_fused_convolution_is_that_of_its_parts():
+    x, weight, bias = torch.randn(2, 9, 5), torch.randn(5, 1, 4), torch.randn(5)
+    parts = [part.requires_grad_() for part in (x, weight, bias)]
+    torch.testing.assert_close(
+        causal_convolution.convolved(*parts), causal_convolution.parts(*parts)
+    )
+    assert torch.autograd.gradcheck(causal_convolution.convolved, parts)
+
+
+def test_the_diagonal_scan_has_the_slopes_of_its_differences():
+    u, re, im = torch.randn(2, 8, 6), torch.rand(3), torch.rand(3)
+    parts = [part.requires_grad_() for part in (u, re, im)]
+    assert torch.autograd.gradcheck(diagonal_scan, parts)
 
 
 @pytest.mark.parametrize("causal", [False, True])

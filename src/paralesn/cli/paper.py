@@ -24,7 +24,8 @@ What = Annotated[
     list[str] | None,
     typer.Argument(
         help="Tasks, tables or groups: narma10, memory, forecasting, structured, regression, "
-        "long-term, classification, mnist, ucr, lra, all. By default regression and long-term."
+        "long-term, classification, mnist, small-mnist, ucr, lra, all. By default regression and "
+        "long-term."
     ),
 ]
 Tasks = Annotated[
