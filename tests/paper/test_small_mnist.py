@@ -184,7 +184,8 @@ def test_a_training_that_was_stopped_loses_an_epoch_at_most_and_no_energy(
             return {"kwh": 1.0 + self.before.get("kwh", 0.0), "kg": 0.5}
 
     class Measured:
-        def __init__(self, country, before=None):
+        def __init__(self, country, before=None, waiting=True):
+            assert not waiting
             given.append(before)
             self.spent = Meter()
             self.spent.before = before or {}
@@ -224,3 +225,12 @@ def test_energy_of_an_interrupted_piece_of_work_is_added():
     assert spent["kwh"] >= 1.0
     assert spent["kg"] >= 2.0
     assert spent["country"] == "ITA"
+
+
+def test_energy_of_memory_counts_for_as_long_as_the_processor_works(monkeypatch):
+    spent = energy.Spent()
+    spent.waiting, spent.began, spent.before = False, (0.0, 0.0), {"kwh": 1.0}
+    monkeypatch.setattr(energy, "_clocks", lambda: (10.0, 4.0))
+    assert spent._whole(8.0, 5.0, 16.0) == pytest.approx({"kwh": 1.0 + 8.0 - 3.0, "kg": 10.0})
+    spent.waiting = True
+    assert spent._whole(8.0, 5.0, 16.0) == {"kwh": 9.0, "kg": 16.0}

@@ -63,7 +63,7 @@ Seeds = Annotated[
     typer.Option(
         min=1,
         help="Runs of each configuration.",
-        show_default="10; 5 long-term; 3 MNIST; 1 ucr and LRA",
+        show_default="10; 5 long-term; 3 MNIST and small-mnist; 1 ucr and LRA",
     ),
 ]
 Country = Annotated[

@@ -167,7 +167,7 @@ def _measure_reservoir(run: Record, folder: Path, tell: Tell | None) -> Record:
     reservoir.fit(cases.train[:1])  # drawing is no training
     require_torch()  # nor is importing
     learnt, held_out = split(cases.y_train, None, mnist.SHARE, run["seed"])
-    with energy.measured(run.get("country", energy.COUNTRY)) as spent:
+    with energy.measured(run.get("country", energy.COUNTRY), waiting=False) as spent:
         begin = time.process_time()
         readout, states = _read_out(run, reservoir, learnt, held_out)
         end = time.process_time()
@@ -208,7 +208,7 @@ def _measure_trained(run: Record, folder: Path, tell: Tell | None) -> Record:
     notes = kept.with_suffix(".json")
     before = json.loads(notes.read_text()) if kept.exists() and notes.exists() else {}
     counted = bool(before) or not kept.exists()
-    with energy.measured(run.get("country", energy.COUNTRY), before) as spent:
+    with energy.measured(run.get("country", energy.COUNTRY), before, waiting=False) as spent:
 
         def note(text: str) -> None:
             save_text(json.dumps(spent.so_far()), notes)
