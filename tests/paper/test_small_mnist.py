@@ -13,7 +13,7 @@ from paralesn.baselines import training
 from paralesn.cli import app
 from paralesn.paper import catalogue, configurations, energy, protocols, runs, scope, search
 from paralesn.paper.protocols import classification as classify
-from paralesn.paper.protocols import mnist, small_mnist
+from paralesn.paper.protocols import mnist, small_mnist, small_mnist_candidates
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 PROTOCOL = protocols.of_kind("small-mnist")
@@ -39,7 +39,8 @@ def digits(monkeypatch, rng):
         "search": known["search"] | {"epochs": 1, "digits": 60, "near": 1, "anywhere": 1},
         "tasks": {name: task | {"units": 24} for name, task in known["tasks"].items()},
     }
-    monkeypatch.setattr(small_mnist, "read", lambda file: short)
+    for module in (small_mnist, small_mnist_candidates):
+        monkeypatch.setattr(module, "read", lambda file: short)
     monkeypatch.setattr(configurations, "shipped", _large_only)
     monkeypatch.setattr(small_mnist, "_built", _small)
     return made
@@ -97,18 +98,17 @@ def test_every_reservoir_has_as_many_candidates_and_they_do_not_change(task):
             continue
         counts.add(len(found))
         assert len(keys) == len(found)
-        large = catalogue.read("tuned-classification.toml")[task.removesuffix("14")]
-        assert found[0] == large[name]["extended"]["configuration"]
+        assert found[0] == catalogue.read(small_mnist.FILE)["large"][task][name]
     assert counts == {10}
 
 
 def test_quicker_units_forget_as_much_in_fewer_steps():
     slow = {"rho": [0.8, 0.9], "theta": [0.1, 3.0], "tau": 1.0}
-    fast = small_mnist.quicker(slow | {"inter": slow}, 2)
+    fast = small_mnist_candidates.quicker(slow | {"inter": slow}, 2)
     assert fast["rho"] == pytest.approx([0.64, 0.81])
     assert fast["theta"] == pytest.approx([0.2, 6.0])
     assert fast["inter"]["rho"] == fast["rho"]
-    assert small_mnist.quicker({"rho": 0.9, "tau": 0.5}, 2) == {"rho": 0.9, "tau": 0.75}
+    assert small_mnist_candidates.quicker({"rho": 0.9, "tau": 0.5}, 2) == {"rho": 0.9, "tau": 0.75}
 
 
 def test_neighbours_stay_in_the_space():

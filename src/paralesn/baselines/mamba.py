@@ -52,6 +52,7 @@ class Mixer(nn.Module):
     def forward(self, x: torch.Tensor, last: bool = False) -> torch.Tensor:
         """(B, T, width) to (B, T, width) or, if only the `last` step is wanted, (B, 1, width)."""
         z, gate = (linear(x, part) for part in self.inputs.weight.chunk(2))  # (B, T, D) each
+        assert self.convolution.bias is not None
         z = convolved(z, self.convolution.weight, self.convolution.bias)
         delta, B, C = self.selection(z).split([self.rank, self.state, self.state], -1)
         delta = nn.functional.softplus(self.step(delta))  # (B, T, D)

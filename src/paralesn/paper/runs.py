@@ -63,7 +63,7 @@ def _key(record: Record) -> str | None:
 @cache
 def shipped() -> dict[str, Record]:
     """Runs that come with the package, by identity."""
-    every = {}
+    every: dict[str, Record] = {}
     for file in sorted(files("paralesn.paper").joinpath("data").iterdir(), key=str):
         if file.name.endswith(SHIPPED):
             with as_file(file) as path:
