@@ -11,10 +11,9 @@ import torch
 
 from benchmarks.timing import Report, medians
 from paralesn.baselines.causal_convolution import convolved, parts
-from paralesn.baselines.diagonal_scan import diagonal_scan
+from paralesn.baselines.diagonal_scan import complex_scan, diagonal_scan
 from paralesn.baselines.linear import linear
 from paralesn.baselines.selective_scan import chunked_scan, selective_scan
-from paralesn.engines.torch.scan import scan
 
 SERIES, STEPS, UNITS, CHANNELS, STATES = 64, 196, 82, 128, 16
 ROUNDS = 15
@@ -39,7 +38,7 @@ def run() -> Report:
     for claim, ours, rival, tensors in (
         ("Mamba's selective scan, against chunks of it", selective_scan, chunked_scan, selective),
         ("Mamba's convolution and SiLU, against both", convolved, parts, taps),
-        ("LRU's recurrence, against the scan for any device", diagonal_scan, _complex, ring),
+        ("LRU's recurrence, against the scan for any device", diagonal_scan, complex_scan, ring),
         ("a linear map, against PyTorch's", linear, torch.nn.functional.linear, products),
     ):
         compare(report, claim, ours, rival, tensors)
@@ -68,9 +67,3 @@ def _step(form: Callable[..., Any], tensors: Sequence[torch.Tensor]) -> tuple[to
     y = form(*tensors)
     slopes: tuple[torch.Tensor, ...] = torch.autograd.grad(y.sin().sum(), tensors)
     return (y, *slopes)
-
-
-def _complex(u: torch.Tensor, re: torch.Tensor, im: torch.Tensor) -> torch.Tensor:
-    driven = torch.complex(*u.chunk(2, -1))
-    states = scan(torch.complex(re, im), driven, torch.zeros_like(driven[:, 0]))
-    return torch.cat([states.real, states.imag], -1)

@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from paralesn.baselines import causal_convolution, lru, s4, selective_scan, transformer  # noqa: E402
-from paralesn.baselines.diagonal_scan import diagonal_scan  # noqa: E402
+from paralesn.baselines.diagonal_scan import complex_scan, diagonal_scan  # noqa: E402
 from paralesn.baselines.linear import linear  # noqa: E402
 from paralesn.baselines.models import (  # noqa: E402
     MODELS,
@@ -173,6 +173,7 @@ def test_the_diagonal_scan_has_the_slopes_of_its_differences():
     u, re, im = torch.randn(2, 8, 6), torch.rand(3), torch.rand(3)
     parts = [part.requires_grad_() for part in (u, re, im)]
     assert torch.autograd.gradcheck(diagonal_scan, parts)
+    torch.testing.assert_close(diagonal_scan(*parts), complex_scan(*parts))
 
 
 @pytest.mark.parametrize("causal", [False, True])

@@ -14,13 +14,15 @@ once_differentiable = torch.autograd.function.once_differentiable
 
 
 def diagonal_scan(u: torch.Tensor, re: torch.Tensor, im: torch.Tensor) -> torch.Tensor:
-    """States (B, T, 2 N) driven by u (B, T, 2 N), for eigenvalues with parts re and im (N,).
-
-    By a kernel on CPUs, by the scan of the engine for PyTorch on other devices.
-    """
+    """States (B, T, 2 N) driven by u (B, T, 2 N), for eigenvalues with parts re and im (N,)."""
     if u.device.type == "cpu":
         out: torch.Tensor = _Fused.apply(u, re, im)
         return out
+    return complex_scan(u, re, im)
+
+
+def complex_scan(u: torch.Tensor, re: torch.Tensor, im: torch.Tensor) -> torch.Tensor:
+    """The same as `diagonal_scan` on any device, by the scan of the engine for PyTorch."""
     driven = torch.complex(*u.chunk(2, -1))
     states = scan(torch.complex(re, im), driven, torch.zeros_like(driven[:, 0]))
     return torch.cat([states.real, states.imag], -1)
