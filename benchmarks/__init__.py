@@ -4,6 +4,7 @@ SUITES = {
     "core": "Speed and memory of the ParalESN reservoir",
     "first_use": "What a user waits for: compilation at first use, imports, the help",
     "torch_scan": "Speed of the scan in PyTorch",
+    "trainable": "Speed of trainable models on a core",
     "reservoirs": "Speed of the other reservoirs",
     "readouts": "Speed of the ridge readout",
     "online": "Speed and exactness of learning row by row",

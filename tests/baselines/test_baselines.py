@@ -5,7 +5,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from paralesn.baselines import lru, mamba, s4, transformer  # noqa: E402
+from paralesn.baselines import causal_convolution, lru, s4, selective_scan, transformer  # noqa: E402
+from paralesn.baselines.diagonal_scan import complex_scan, diagonal_scan  # noqa: E402
+from paralesn.baselines.linear import linear  # noqa: E402
 from paralesn.baselines.models import (  # noqa: E402
     MODELS,
     build,
@@ -38,7 +40,7 @@ def precise():
         ("LSTM", 151_690),
         ("Transformer", 188_650),
         ("S4", 144_874),
-        ("LRU", 123_994),
+        ("LRU", 159_643),
         ("Mamba", 197_066),
     ],
 )
@@ -81,18 +83,97 @@ def test_lru_scan_is_its_loop():
         torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-9)
 
 
-def test_mambas_selective_scan_is_the_naive_loop(monkeypatch):
-    monkeypatch.setattr(mamba, "_CHUNK", 7)
-    x, delta = torch.randn(2, 23, 3), torch.rand(2, 23, 3)
-    A, D = -torch.rand(3, 4), torch.randn(3)
-    B, C = torch.randn(2, 23, 4), torch.randn(2, 23, 4)
-    parts = [part.requires_grad_() for part in (x, delta, A, B, C, D)]
-    found, expected = mamba.selective_scan(*parts), mamba.naive_scan(*parts)
+def scanned(series, steps, channels, states):
+    x, delta = torch.randn(series, steps, channels), torch.rand(series, steps, channels)
+    A, D = -torch.rand(channels, states), torch.randn(channels)
+    B, C = torch.randn(series, steps, states), torch.randn(series, steps, states)
+    return [part.requires_grad_() for part in (x, delta, A, B, C, D)]
+
+
+@pytest.mark.parametrize("form", ["selective_scan", "chunked_scan"])
+@pytest.mark.parametrize("sizes", [(2, 23, 3, 4), (3, 61, 17, 2), (1, 28, 32, 1), (2, 1, 5, 3)])
+def test_forms_of_the_selective_scan_are_the_naive_loop(form, sizes, monkeypatch):
+    """Steps in one stretch and in several, whole and not; channels that fill vectors and not."""
+    monkeypatch.setattr(selective_scan, "_CHUNK", 7)
+    parts = scanned(*sizes)
+    found = getattr(selective_scan, form)(*parts)
+    expected = selective_scan.naive_scan(*parts)
     assert (found - expected).abs().max() <= 1e-12
     slopes = torch.autograd.grad(found.sin().sum(), parts)
     others = torch.autograd.grad(expected.sin().sum(), parts)
     for a, b in zip(slopes, others, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-12)
+
+
+def test_the_fused_scan_has_the_slopes_of_its_differences():
+    assert torch.autograd.gradcheck(selective_scan.selective_scan, scanned(2, 9, 3, 2))
+
+
+def test_the_fused_scan_does_not_depend_on_the_number_of_threads():
+    x, delta, A, B, C, D = (part.detach().float() for part in scanned(9, 40, 20, 4))
+    parts = [part.requires_grad_() for part in (x, delta, A, B, C, D)]
+    found = []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        y = selective_scan.selective_scan(*parts)
+        found.append([y, *torch.autograd.grad(y.sin().sum(), parts)])
+    for one, two in zip(*found, strict=True):
+        assert (one == two).all()
+
+
+def test_the_fused_scan_reads_parts_of_larger_tensors():
+    """The maps are slices of one product; what follows may hand back a slope that is expanded."""
+    x, delta, A, B, C, D = (part.detach() for part in scanned(2, 20, 3, 4))
+    both = torch.cat([B, C], -1).requires_grad_()
+    slopes = [
+        torch.autograd.grad(form(x, delta, A, *both.split(4, -1), D).sum(), both)[0]
+        for form in (selective_scan.selective_scan, selective_scan.naive_scan)
+    ]
+    torch.testing.assert_close(*slopes)
+
+
+@pytest.mark.parametrize("name", ["Transformer", "S4", "LRU", "Mamba"])
+def test_the_last_step_alone_is_the_last_of_all(name):
+    """The last layer computes only what the class head reads."""
+    model = build(name, **SMALL[name])
+    x = torch.randn(3, 16, 1)
+    width = model.config.width
+    if name == "Transformer":
+        assert (model.states(x, last=True) - model.states(x)[:, -1:]).abs().max() <= 1e-12
+        return
+    block = model.mixers[-1] if name == "Mamba" else model.blocks[-1]
+    z = torch.randn(3, 16, width)
+    assert block(z, last=True).shape == (3, 1, width)
+    assert (block(z, last=True) - block(z)[:, -1:]).abs().max() <= 1e-12
+
+
+@pytest.mark.parametrize(("series", "bias"), [(20, True), (20, False), (3, True)])
+def test_a_convolution_of_width_one_is_a_linear_map(series, bias):
+    x, weight = torch.randn(series, 7, 5), torch.randn(4, 5)
+    parts = [x, weight, *([torch.randn(4)] if bias else [])]
+    parts = [part.requires_grad_() for part in parts]
+    found, expected = linear(*parts), torch.nn.functional.linear(*parts)
+    torch.testing.assert_close(found, expected)
+    slopes = torch.autograd.grad(found.sin().sum(), parts)
+    others = torch.autograd.grad(expected.sin().sum(), parts)
+    for a, b in zip(slopes, others, strict=True):
+        torch.testing.assert_close(a, b)
+
+
+def test_the_fused_convolution_is_that_of_its_parts():
+    x, weight, bias = torch.randn(2, 9, 5), torch.randn(5, 1, 4), torch.randn(5)
+    parts = [part.requires_grad_() for part in (x, weight, bias)]
+    torch.testing.assert_close(
+        causal_convolution.convolved(*parts), causal_convolution.parts(*parts)
+    )
+    assert torch.autograd.gradcheck(causal_convolution.convolved, parts)
+
+
+def test_the_diagonal_scan_has_the_slopes_of_its_differences():
+    u, re, im = torch.randn(2, 8, 6), torch.rand(3), torch.rand(3)
+    parts = [part.requires_grad_() for part in (u, re, im)]
+    assert torch.autograd.gradcheck(diagonal_scan, parts)
+    torch.testing.assert_close(diagonal_scan(*parts), complex_scan(*parts))
 
 
 @pytest.mark.parametrize("causal", [False, True])

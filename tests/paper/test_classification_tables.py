@@ -226,7 +226,7 @@ def test_the_pooled_model_reads_statistics_over_time(small):
     pytest.importorskip("torch")
     model = catalogue.models()["ParalESN (pooled)"]
     everywhere = {one.task for one in scope.resolve(["all"], [model.name])}
-    assert everywhere == {"smnist"}
+    assert everywhere == {"smnist", "smnist14"}
     configuration = Tuned("smnist", model.name, "extended", LAYER, 1.0, 0.9, 5, 1.0, 1)
     (run,) = runs.plan(DIGITS, configuration, 1)
     assert (run["units"], run["pool"], run["segments"]) == (160, ["last", "mean", "std"], 7)

@@ -11,7 +11,7 @@ class BlockStack(nn.Module):
     """Series (B, T, F) to scores (B, classes).
 
     `config` has `features`, `width`, `layers` and `classes`; `block` makes a block of it, a module
-    from (B, T, width) to (B, T, width).
+    from (B, T, width) to (B, T, width), or to the last step alone where it is told so.
     """
 
     def __init__(self, config: Any, block: Any) -> None:
@@ -24,7 +24,8 @@ class BlockStack(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Scores of the classes."""
         z = self.encoder(x)
-        for block in self.blocks:
+        for block in self.blocks[:-1]:
             z = block(z)
+        z = self.blocks[-1](z, last=True)
         scores: torch.Tensor = self.head(z[:, -1])
         return scores

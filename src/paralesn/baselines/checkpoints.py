@@ -28,6 +28,7 @@ class Progress:
     epoch: int = 0  # epochs finished
     batch: int = 0  # batches done of the next epoch
     seconds: float = 0.0
+    core_seconds: float = 0.0  # of the process, whatever else its core did
     scores: list[Score] = field(default_factory=list)
     best: Score | None = None
     best_epoch: int = 0  # number of epochs finished at the best validation

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from paralesn.baselines.block_stack import BlockStack
+from paralesn.baselines.linear import Linear
 from paralesn.runtime.pytorch import torch
 
 nn = torch.nn
@@ -121,21 +122,29 @@ class Block(nn.Module):
         self.norm = nn.LayerNorm(config.width)
         self.kernel = Kernel(config)
         self.skip = nn.Parameter(torch.randn(config.width))
-        self.gates = nn.Linear(config.width, 2 * config.width)
+        self.gates = Linear(config.width, 2 * config.width)
         self.dropout = nn.Dropout(config.dropout)
 
-    def convolve(self, x: torch.Tensor) -> torch.Tensor:
-        """(B, T, H) to (B, T, H), causal; padding to twice the length keeps the end apart."""
-        steps = x.shape[1]
-        kernel = self.kernel()[:, :steps].T  # (T, H)
-        size = 2 * steps
-        product = torch.fft.rfft(x, size, dim=1) * torch.fft.rfft(kernel, size, dim=0)
-        return torch.fft.irfft(product, size, dim=1)[:, :steps] + self.skip * x
+    def convolve(self, x: torch.Tensor, last: bool = False) -> torch.Tensor:
+        """(B, T, H) to (B, T, H), causal; padding to twice the length keeps the end apart.
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """(B, T, H) to (B, T, H)."""
-        y = self.dropout(nn.functional.gelu(self.convolve(self.norm(x))))
-        return x + self.dropout(nn.functional.glu(self.gates(y)))
+        If only the `last` step is wanted, it is a sum over the others.
+        """
+        steps = x.shape[1]
+        kernel = self.kernel()[:, :steps]  # (H, T)
+        if last:
+            y = torch.einsum("bth,ht->bh", x, kernel.flip(1))
+            return y.unsqueeze(1) + self.skip * x[:, -1:]
+        size = 2 * steps
+        series = x.transpose(1, 2).contiguous()  # time innermost, which transforms faster
+        product = torch.fft.rfft(series, size) * torch.fft.rfft(kernel, size)
+        y = torch.fft.irfft(product, size)[..., :steps].transpose(1, 2)
+        return y + self.skip * x
+
+    def forward(self, x: torch.Tensor, last: bool = False) -> torch.Tensor:
+        """(B, T, H) to (B, T, H) or, if only the `last` step is wanted, (B, 1, H)."""
+        y = self.dropout(nn.functional.gelu(self.convolve(self.norm(x), last)))
+        return x[:, -y.shape[1] :] + self.dropout(nn.functional.glu(self.gates(y)))
 
 
 class S4(BlockStack):

@@ -59,12 +59,16 @@ class Data(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """Outcome of a training; the model holds the weights of the best validation."""
+    """Outcome of a training; the model holds the weights of the best validation.
+
+    Core seconds are processor time of the whole process, which other work does not add to.
+    """
 
     scores: list[Score]
     best: Score
     epochs: int
     seconds: float
+    core_seconds: float
 
 
 def fit(
@@ -106,7 +110,9 @@ def fit(
     if progress.weights is not None:
         model.load_state_dict(progress.weights)
     assert progress.best is not None
-    return Trained(progress.scores, progress.best, progress.epoch, progress.seconds)
+    return Trained(
+        progress.scores, progress.best, progress.epoch, progress.seconds, progress.core_seconds
+    )
 
 
 @torch.no_grad()
@@ -160,7 +166,12 @@ class _Training:
         )
         self.checkpoint = None if path is None else Checkpoint(path, self._identity())
         self.n_batches = -(-len(train.y) // settings.batch_size)
+        self.start_clocks()
+
+    def start_clocks(self) -> None:
+        """Count time from now on."""
         self.timed_at = self.evaluated_at = self.saved_at = time.monotonic()
+        self.worked_at = time.process_time()
 
     def _identity(self) -> dict[str, Any]:
         """Whatever must be the same for a checkpoint to be of this training: not the budgets."""
@@ -175,7 +186,7 @@ class _Training:
             self.progress = restored
             # A training that used up its budget continues if it is given a larger one.
             self.progress.done = self.is_finished()
-            self.timed_at = self.evaluated_at = self.saved_at = time.monotonic()
+            self.start_clocks()
 
     def save(self) -> None:
         """Write a checkpoint, if there is a file for it."""
@@ -186,9 +197,10 @@ class _Training:
 
     def count_seconds(self) -> float:
         """Seconds spent so far, over all runs."""
-        now = time.monotonic()
+        now, worked = time.monotonic(), time.process_time()
         self.progress.seconds += now - self.timed_at
-        self.timed_at = now
+        self.progress.core_seconds += worked - self.worked_at
+        self.timed_at, self.worked_at = now, worked
         return self.progress.seconds
 
     def is_finished(self) -> bool:

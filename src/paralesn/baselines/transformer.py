@@ -6,6 +6,7 @@ Attention is bidirectional unless `causal`: every step sees the whole series, an
 import math
 from dataclasses import dataclass
 
+from paralesn.baselines.linear import Linear
 from paralesn.runtime.pytorch import torch
 
 nn = torch.nn
@@ -39,16 +40,18 @@ class Attention(nn.Module):
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.heads, self.causal = config.heads, config.causal
-        self.inputs = nn.Linear(config.width, 3 * config.width)
-        self.output = nn.Linear(config.width, config.width)
+        self.inputs = Linear(config.width, 3 * config.width)
+        self.output = Linear(config.width, config.width)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """(B, T, width) to (B, T, width)."""
+    def forward(self, x: torch.Tensor, last: bool = False) -> torch.Tensor:
+        """(B, T, width) to (B, T, width) or, if only the `last` step is wanted, (B, 1, width)."""
         batch, steps, width = x.shape
         projections = self.inputs(x).view(batch, steps, 3, self.heads, width // self.heads)
         q, k, v = projections.permute(2, 0, 3, 1, 4)  # (B, heads, T, width / heads) each
-        mixed = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
-        out: torch.Tensor = self.output(mixed.transpose(1, 2).reshape(batch, steps, width))
+        causal = self.causal and not last
+        q = q[:, :, -1:] if last else q
+        mixed = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        out: torch.Tensor = self.output(mixed.transpose(1, 2).reshape(batch, -1, width))
         return out
 
 
@@ -60,15 +63,16 @@ class Block(nn.Module):
         self.attention = Attention(config)
         self.norms = nn.ModuleList([nn.LayerNorm(config.width) for _ in range(2)])
         self.feedforward = nn.Sequential(
-            nn.Linear(config.width, config.feedforward),
+            Linear(config.width, config.feedforward),
             nn.ReLU(),
-            nn.Linear(config.feedforward, config.width),
+            Linear(config.feedforward, config.width),
         )
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """(B, T, width) to (B, T, width)."""
-        x = x + self.dropout(self.attention(self.norms[0](x)))
+    def forward(self, x: torch.Tensor, last: bool = False) -> torch.Tensor:
+        """(B, T, width) to (B, T, width) or, if only the `last` step is wanted, (B, 1, width)."""
+        mixed = self.dropout(self.attention(self.norms[0](x), last))
+        x = x[:, -mixed.shape[1] :] + mixed
         out: torch.Tensor = x + self.dropout(self.feedforward(self.norms[1](x)))
         return out
 
@@ -88,16 +92,17 @@ class Transformer(nn.Module):
         self.norm = nn.LayerNorm(config.width)
         self.head = nn.Linear(config.width, config.classes)
 
-    def states(self, x: torch.Tensor) -> torch.Tensor:
-        """States of every step, (B, T, width)."""
+    def states(self, x: torch.Tensor, last: bool = False) -> torch.Tensor:
+        """States of every step, (B, T, width) or, if only the `last` is wanted, (B, 1, width)."""
         z = self.encoder(x)
         z = z + positions(x.shape[1], self.config.width, z)
-        for block in self.blocks:
+        for block in self.blocks[:-1]:
             z = block(z)
+        z = self.blocks[-1](z, last)
         out: torch.Tensor = self.norm(z)
         return out
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Scores of the classes."""
-        scores: torch.Tensor = self.head(self.states(x)[:, -1])
+        scores: torch.Tensor = self.head(self.states(x, last=True)[:, -1])
         return scores

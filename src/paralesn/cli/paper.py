@@ -24,7 +24,8 @@ What = Annotated[
     list[str] | None,
     typer.Argument(
         help="Tasks, tables or groups: narma10, memory, forecasting, structured, regression, "
-        "long-term, classification, mnist, ucr, lra, all. By default regression and long-term."
+        "long-term, classification, mnist, small-mnist, ucr, lra, all. By default regression and "
+        "long-term."
     ),
 ]
 Tasks = Annotated[
@@ -63,7 +64,7 @@ Seeds = Annotated[
         min=1,
         max=10_000,
         help="Runs of each configuration.",
-        show_default="10; 5 long-term; 3 MNIST; 1 ucr and LRA",
+        show_default="10; 5 long-term; 3 MNIST and small-mnist; 1 ucr and LRA",
     ),
 ]
 Country = Annotated[
@@ -266,8 +267,11 @@ def _search(
             counts[study] = max(counts[study], min(trials, budget.trials))
             progress.update(bar, completed=sum(counts.values()), description=str(study))
 
+        def tell(text: str) -> None:
+            progress.update(bar, description=text)
+
         try:
-            carry_out(studies, storage, budget, jobs, count, records, watch=count)
+            carry_out(studies, storage, budget, jobs, count, records, watch=count, tell=tell)
         except (ModuleNotFoundError, ConnectionError, NoTrialError, DamagedFileError) as error:
             say(console, str(error))
             raise typer.Exit(FAILED) from None

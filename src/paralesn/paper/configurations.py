@@ -8,7 +8,7 @@ from typing import Any
 from paralesn.files import require, save_text
 from paralesn.paper.catalogue import models, read, tasks
 
-FILES = ("tuned.toml", "tuned-classification.toml")
+FILES = ("tuned.toml", "tuned-classification.toml", "tuned-small-mnist.toml")
 _HEAD = """\
 # Configurations chosen on validation data, and the search that chose each: trials, seconds of one
 # core, seeds of data and reservoirs that judged the finalists.
@@ -42,7 +42,7 @@ def shipped(task: str, model: str, space: str) -> Tuned | None:
     for file in FILES:
         entry = read(file).get(task, {}).get(model, {}).get(space)
         if entry is not None:
-            return Tuned(task, model, space, **entry)
+            return Tuned(task, model, space, **{"alpha": None} | entry)  # TOML has no null
     return None
 
 

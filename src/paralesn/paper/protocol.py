@@ -198,11 +198,14 @@ class Protocol(ABC):
         """The metric on validation data, for every penalty; `final` for a finalist of a study."""
         raise NotImplementedError(f"{self.name} is not searched by studies")
 
-    def trials(self, task: str, known: Iterable[Record]) -> list[Record]:
-        """Runs of a search over listed candidates; results among `known` may add to them."""
+    def trials(self, task: str, known: Iterable[Record], model: str | None = None) -> list[Record]:
+        """Runs of a search over listed candidates; results among `known` may add to them.
+
+        `model` matters where several have candidates.
+        """
         return []
 
-    def choose(self, task: str, known: Iterable[Record]) -> Tuned | None:
+    def choose(self, task: str, known: Iterable[Record], model: str | None = None) -> Tuned | None:
         """What a search over listed candidates chose, once all of its trials are known."""
         return None
 

@@ -90,6 +90,7 @@ def _costs(runs: Sequence[Record]) -> dict[str, tuple[float, float]]:
         {
             "parameters": run.get("parameters"),
             "trained": run.get("trained"),
+            "epochs": run.get("epochs"),
             **{f"{name} seconds": value for name, value in run.get("timing", {}).items()},
             **{name: (run.get("energy") or {}).get(name) for name in ("kwh", "kg")},
         }

@@ -26,7 +26,7 @@ IDENTITY = (
     "kind", "task", "model", "space", "seed", "configuration", "alpha", "units", "readout", "pool",
     "segments", "trial_cases",
 )  # fmt: skip
-SHIPPED = "classification-records.jsonl"
+SHIPPED = "records.jsonl"  # end of the names of files with runs that come with the package
 
 
 def identity(record: Record) -> str:
@@ -69,9 +69,12 @@ def _key(record: Record) -> str | None:
 @cache
 def shipped() -> dict[str, Record]:
     """Runs that come with the package, by identity."""
-    file = files("paralesn.paper").joinpath("data", SHIPPED)
-    with as_file(file) as path:
-        return {key: run | {"shipped": True} for key, run in known(path).items()}
+    every: dict[str, Record] = {}
+    for file in sorted(files("paralesn.paper").joinpath("data").iterdir(), key=str):
+        if file.name.endswith(SHIPPED):
+            with as_file(file) as path:
+                every |= {key: run | {"shipped": True} for key, run in known(path).items()}
+    return every
 
 
 # -- runs that are not on record -------------------------------------------------------------------

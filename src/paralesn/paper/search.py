@@ -28,7 +28,7 @@ def outcome(
 ) -> Tuned | None:
     """What a search chose, in a study of `storage` or by trials among `known` runs, if it did."""
     if protocol.judging is None:
-        return protocol.choose(study.task, known)
+        return protocol.choose(study.task, known, study.model)
     return bayesian.tuned(*study, storage) if storage else None
 
 
@@ -40,6 +40,7 @@ def search(
     progress: Callable[[Study], Any] | None = None,
     records: Path | None = None,
     watch: Callable[[Study, int], Any] | None = None,
+    tell: Callable[[str], Any] | None = None,
 ) -> None:
     """Search for configurations with `jobs` processes; several to each study where jobs abound.
 
@@ -64,11 +65,13 @@ def search(
     watch : function, optional
         Called with a study and the number of its finished trials, of all workers everywhere, when
         that has changed.
+    tell : function, optional
+        Told how far a long trial of a listed candidate got, where one process does them all.
     """
     every = [Study(*study) for study in wanted]
     listed = [study for study in every if protocols.of(*study[:2]).judging is None]
     for study in listed:
-        _judge_candidates(study, records or Path(storage) / "records.jsonl", jobs)
+        _judge_candidates(study, records or Path(storage) / "records.jsonl", jobs, tell)
         if progress is not None:
             progress(study)
     others = [study for study in every if study not in listed]
@@ -135,13 +138,27 @@ def _watched(
             thread.join()
 
 
-def _judge_candidates(study: Study, path: Path, jobs: int) -> None:
+def _texts_only(tell: Callable[[str], Any] | None) -> Callable[..., None] | None:
+    """What runs report to: their texts are passed on, that one is done is not."""
+    if tell is None:
+        return None
+
+    def report(text: str | None = None) -> None:
+        if text is not None:
+            tell(text)
+
+    return report
+
+
+def _judge_candidates(
+    study: Study, path: Path, jobs: int, tell: Callable[[str], Any] | None
+) -> None:
     """Do the trials that are not on record; what comes of them may ask for others."""
     protocol = protocols.of(study.task, study.model)
     while True:
         known = runs.known(path)
-        trials = protocol.trials(study.task, known.values())
+        trials = protocol.trials(study.task, known.values(), study.model)
         missing = [run for run in trials if runs.identity(run) not in known]
         if not missing:
             return
-        runs.run(missing, path, jobs)
+        runs.run(missing, path, jobs, _texts_only(tell))

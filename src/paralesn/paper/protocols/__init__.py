@@ -13,6 +13,7 @@ from paralesn.paper.protocols.long_term import LongTerm
 from paralesn.paper.protocols.lra import LongRangeArena
 from paralesn.paper.protocols.mnist import SequentialMNIST
 from paralesn.paper.protocols.regression import Regression
+from paralesn.paper.protocols.small_mnist import SmallMNIST
 from paralesn.paper.protocols.trained import Trained
 from paralesn.paper.protocols.ucr import Archive
 from paralesn.paper.records import Record
@@ -95,8 +96,8 @@ def _adopt(others: Sequence[Protocol]) -> None:
 
 
 for _protocol in (
-    Regression(), Classification(), SequentialMNIST(), Trained(), LongRangeArena(), LongTerm(),
-    Archive(),
+    Regression(), Classification(), SequentialMNIST(), Trained(), SmallMNIST(), LongRangeArena(),
+    LongTerm(), Archive(),
 ):  # fmt: skip
     register(_protocol)
 _OF_THE_PACKAGE = tuple(_registered)

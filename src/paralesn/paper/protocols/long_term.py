@@ -208,7 +208,7 @@ class LongTerm(Protocol):
         """The one space."""
         return list(self.spaces)
 
-    def trials(self, task: str, known: Iterable[Record]) -> list[Record]:
+    def trials(self, task: str, known: Iterable[Record], model: str | None = None) -> list[Record]:
         """Every configuration and, once all are judged, the best of them with further seeds."""
         first = trials([task])
         judged = [run for run in known if run.get("kind") == _TRIAL and run["task"] == task]
@@ -218,7 +218,7 @@ class LongTerm(Protocol):
             return first + finals(once)
         return first
 
-    def choose(self, task: str, known: Iterable[Record]) -> Tuned | None:
+    def choose(self, task: str, known: Iterable[Record], model: str | None = None) -> Tuned | None:
         """The finalist with the smallest error on the validation split."""
         judged = [run for run in known if run.get("kind") == _TRIAL and run["task"] == task]
         done = [(run["configuration"], run["seed"]) for run in judged]

@@ -259,11 +259,11 @@ class LongRangeArena(Protocol):
         """Train on the training set, and test."""
         return measure(run, tell)
 
-    def trials(self, task: str, known: Iterable[Record]) -> list[Record]:
+    def trials(self, task: str, known: Iterable[Record], model: str | None = None) -> list[Record]:
         """Every candidate."""
         return trials([task])
 
-    def choose(self, task: str, known: Iterable[Record]) -> Tuned | None:
+    def choose(self, task: str, known: Iterable[Record], model: str | None = None) -> Tuned | None:
         """The candidate with the highest accuracy on cases held out."""
         return chosen(task, known)
 

@@ -19,6 +19,7 @@ from paralesn.report.sections import (
     paper_tables,
     sequential_images,
     setup,
+    small_images,
     times,
 )
 
@@ -29,6 +30,7 @@ SECTIONS: tuple[Callable[[Findings], Section], ...] = (
     paper_tables.variants,
     paper_tables.classification,
     sequential_images.section,
+    small_images.section,
     archive.section,
     long_horizon.section,
     long_range.section,
