@@ -46,14 +46,14 @@ def test_what_a_space_does_not_hold_is_brought_to_its_edge_and_defaults_fill_the
 
 def test_deep_models_begin_with_their_shallow_ones():
     layer = tuned.shipped("narma10", "ParalESN", "paper").configuration
-    begun = proposals.starts("ParalESN (deep)", "paper", [], [layer])
+    begun = proposals.starts("narma10", "ParalESN (deep)", "paper", [], [layer])
     ways = [(one["layers"], one["concat"]) for one in begun]
     assert sorted(ways) == [(n, concat) for n in (2, 3, 4, 5) for concat in (False, True)]
     for one in begun:
         found = spaces.suggest(optuna.trial.FixedTrial(one), models()["ParalESN (deep)"], "paper")
         assert found["inter"] == layer
         assert {name: found[name] for name in layer} == layer
-    assert proposals.starts("ParalESN", "paper", [], []) == []
+    assert proposals.starts("narma10", "ParalESN", "paper", [], []) == []
 
 
 def test_the_best_that_differ_in_their_eigenvalues_are_stacked():

@@ -22,6 +22,7 @@ class Task:
     scale: float
     units: int = 128  # of every model
     note: str = ""  # to be said beside a table
+    wanders: bool = False  # targets are later inputs, whose level differs from split to split
 
     def loss(self, value: float) -> float:
         """A metric as something to make small."""
