@@ -287,7 +287,7 @@ def test_reproduce_from_the_command_line(tmp_path):
 def test_wrong_names_are_refused_with_a_hint(tmp_path):
     done = CliRunner().invoke(app, ["reproduce", "narma11", "--out", str(tmp_path)])
     assert done.exit_code == 2
-    assert "did you mean" in " ".join(done.output.split())
+    assert "did you mean" in " ".join(done.output.replace("│", " ").split())
 
 
 def test_data_commands(monkeypatch, tmp_path):

@@ -244,7 +244,9 @@ def _final(
         raise RuntimeError(f"no trial of {study.study_name} was completed: give it more time")
 
     def judge(trial: "Trial") -> float:
-        spaces.suggest(trial, models()[model], space, tasks()[task])  # so that they are seen beside the result
+        spaces.suggest(
+            trial, models()[model], space, tasks()[task]
+        )  # so that they are seen beside the result
         return _judge_again(trial, task, model, penalties)
 
     means = finalists.judged(study, wanted, judge, signs)

@@ -31,7 +31,7 @@ def stacks(space: str) -> list[Configuration]:
 
 def exists(model: Model, space: str) -> bool:
     """Whether a model is searched in a space."""
-    return model.space in read("spaces.toml")[space]
+    return space in (model.spaces or SPACES) and model.space in read("spaces.toml")[space]
 
 
 def ways(task: Task | None, space: str) -> dict[str, Any]:
