@@ -57,7 +57,7 @@ def _sinmem(delay: int) -> Callable[[int], Drawn]:
 def _earlier(
     generate: Callable[..., tuple[np.ndarray, np.ndarray]], delay: int
 ) -> Callable[[int], Drawn]:
-    """A memory task with a target that is due one step earlier, and lasts no longer than a split."""
+    """A memory task whose target is due one step earlier; none reaches into the next split."""
 
     def build(seed: int) -> Drawn:
         x, y = generate(sum(EARLIER_LENGTHS), delay, seed)

@@ -133,7 +133,8 @@ _STRUCTURED = ("ESN", "SCR", "Structured RC", "ParalESN")
 _DRAWS = (
     "ParalESN", "ParalESN, authors' draw", "ParalESN (deep)", "ParalESN, authors' draw (deep)",
 )  # fmt: skip
-# The paper's tables, and that of the two draws: title, group of tasks, models.
+_EVERY = (*MAIN[:2], "SCR", "Structured RC", *_REAL)
+# The paper's tables, those of every model in one, and of the two draws: title, tasks, models.
 TABLES = {
     "memory": ("Memory-based tasks", "memory", MAIN),
     "forecasting": ("Forecasting tasks", "forecasting", MAIN),
@@ -141,6 +142,8 @@ TABLES = {
     "real-forecasting": ("Complex and real-valued, forecasting", "forecasting", _REAL),
     "structured-memory": ("Structured reservoirs, memory", "memory", _STRUCTURED),
     "structured": ("Structured reservoirs, forecasting", "forecasting", _STRUCTURED),
+    "rows-memory": ("Every model, memory", "memory", _EVERY),
+    "rows-forecasting": ("Every model, forecasting", "forecasting", _EVERY),
     "draws-memory": ("The text's draw and the authors', memory", "memory", _DRAWS),
     "draws-forecasting": ("The text's draw and the authors', forecasting", "forecasting", _DRAWS),
 }
