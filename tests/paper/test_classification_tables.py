@@ -106,7 +106,9 @@ def test_starts_are_configurations_of_their_space():
         task = next(iter(group & set(catalogue.tasks())))
         for model, by_space in by_model.items():
             for space, given in by_space.items():
-                begun = proposals.starts(model, space, proposals.given(task, model, space), [])
+                begun = proposals.starts(
+                    task, model, space, proposals.given(task, model, space), []
+                )
                 assert len(begun) == len(given)
                 for one, told in zip(given, begun, strict=True):
                     fixed = optuna.trial.FixedTrial(told)

@@ -12,7 +12,7 @@ from paralesn.paper import (  # noqa: E402
     spaces,
 )
 from paralesn.paper import configurations as tuned  # noqa: E402
-from paralesn.paper.catalogue import models  # noqa: E402
+from paralesn.paper.catalogue import models, tasks  # noqa: E402
 from paralesn.paper.search import Budget  # noqa: E402
 
 
@@ -46,14 +46,54 @@ def test_what_a_space_does_not_hold_is_brought_to_its_edge_and_defaults_fill_the
 
 def test_deep_models_begin_with_their_shallow_ones():
     layer = tuned.shipped("narma10", "ParalESN", "paper").configuration
-    begun = proposals.starts("ParalESN (deep)", "paper", [], [layer])
+    begun = proposals.starts("narma10", "ParalESN (deep)", "paper", [], [layer])
     ways = [(one["layers"], one["concat"]) for one in begun]
     assert sorted(ways) == [(n, concat) for n in (2, 3, 4, 5) for concat in (False, True)]
     for one in begun:
         found = spaces.suggest(optuna.trial.FixedTrial(one), models()["ParalESN (deep)"], "paper")
         assert found["inter"] == layer
         assert {name: found[name] for name in layer} == layer
-    assert proposals.starts("ParalESN", "paper", [], []) == []
+    assert proposals.starts("narma10", "ParalESN", "paper", [], []) == []
+
+
+def test_ways_to_put_a_task_are_suggested_told_and_begun_with_where_it_wanders():
+    one, etth2 = models()["ESN (deep)"], tasks()["etth2"]
+    for space, task, known in (("extended", etth2, True), ("paper", etth2, False),
+                               ("extended", tasks()["mg84"], False)):  # fmt: skip
+        found = spaces.suggest(optuna.create_study().ask(), one, space, task)
+        assert ("protocol" in found) == known
+        told = spaces.hyperparameters(found, one, space, task)
+        again = spaces.suggest(optuna.trial.FixedTrial(told), one, space, task)
+        assert again.get("protocol") == found.get("protocol")
+    layer = tuned.shipped("etth2", "ESN", "paper").configuration
+    begun = proposals.starts("etth2", "ESN", "extended", [layer], [])
+    assert [(b["protocol inputs"], b["protocol targets"]) for b in begun] == [
+        ("values", "values"),
+        ("changes", "changes"),
+    ]
+    said = layer | {"protocol": {"inputs": "values", "targets": "changes"}}
+    (kept,) = proposals.starts("etth2", "ESN", "extended", [said], [])
+    assert (kept["protocol inputs"], kept["protocol targets"]) == ("values", "changes")
+
+
+def test_every_model_is_put_a_task_in_the_same_ways():
+    offered = {
+        name: {p for p in trial.params if p.startswith("protocol ")}
+        for name, model in models().items()
+        if spaces.exists(model, "extended") and not model.only
+        for trial in [optuna.create_study().ask()]
+        if spaces.suggest(trial, model, "extended", tasks()["ettm1"])
+    }
+    assert len(offered) == 8
+    assert all(each == {"protocol inputs", "protocol targets"} for each in offered.values())
+
+
+def test_a_study_begins_with_what_is_shipped_where_there_are_no_studies(monkeypatch, tmp_path):
+    monkeypatch.setattr(bayesian, "losses", lambda *_: _[2]["tau"] + np.array(_[3]))
+    bayesian.work("narma10", "ESN (deep)", "paper", str(tmp_path), Budget(1))
+    study = bayesian.open_study("narma10", "ESN (deep)", "paper", str(tmp_path))
+    own = tuned.shipped("narma10", "ESN (deep)", "paper").configuration
+    assert study.trials[0].user_attrs["configuration"] == own
 
 
 def test_the_best_that_differ_in_their_eigenvalues_are_stacked():
@@ -142,7 +182,7 @@ def test_neighbours_are_new_and_near_the_best(rng):
 def test_every_task_and_model_has_a_shipped_configuration_of_the_papers_space():
     for task in protocols.of_kind("regression").tasks():
         for model in models().values():
-            if model.only or model.trained:
+            if model.only or model.trained or model.like:
                 continue
             one = tuned.shipped(task, model.name, "paper")
             assert one is not None, (task, model.name)

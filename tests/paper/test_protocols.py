@@ -56,7 +56,7 @@ def echo():
 
 
 def test_the_order_is_that_of_the_reports():
-    names = "regression classification mnist trained small-mnist lra long-term ucr"
+    names = "regression classification mnist trained small-mnist lra long-term ucr earlier"
     assert [protocol.name for protocol in EVERY] == names.split()
 
 
@@ -129,7 +129,7 @@ def test_an_added_protocol_is_run_tabulated_and_reported(echo, tmp_path, jobs):
         Row("ESN"): 1.0, Row("ESN", "paper"): 11.0, Row("SCR"): 1.0, Row("SCR", "paper"): 11.0,
     }  # fmt: skip
     assert [path.name for path in done.written] == [
-        "records.jsonl", "echo.json", "echo.csv", "echo.tex",
+        "records.jsonl", "echo.json", "echo.csv", "echo.tex", "echo.md",
     ]  # fmt: skip
     again = selection.table_cells(stored.load([tmp_path]).runs)
     assert again == done.cells

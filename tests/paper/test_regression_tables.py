@@ -14,6 +14,7 @@ from paralesn import datasets
 from paralesn.cli import app
 from paralesn.paper import catalogue, configurations, protocols, reproduce, runs, selection
 from paralesn.paper.configurations import Tuned
+from paralesn.paper.markdown_table import as_markdown
 from paralesn.paper.protocols import regression as evaluate
 from paralesn.paper.results import Row, as_list, summary
 from paralesn.paper.table import as_csv, as_latex, as_rich
@@ -204,9 +205,17 @@ def test_cells_by_hand():
     latex = as_latex(shown["forecasting"])
     assert r"ESN & $\mathbf{2.70_{\pm 0.00}}$ \\" in latex
     assert r"ParalESN & $4.00_{\pm 1.00}$ \\" in latex
+    markdown = as_markdown(shown["forecasting"])
+    assert "| model | ↓ N10 x0.01 |" in markdown
+    assert "| ESN | **2.70 ±0.00** (2.7) |" in markdown
+    assert "| ParalESN | 4.00 ±1.00 (3.7) |" in markdown
     assert "narma10,ParalESN,nrmse,0.04" in as_csv(as_list(cells.values()))
     assert "memory" not in shown
-    assert "ESN: better than the paper in 0, even in 1, worse in 0" in summary(cells)
+    said = summary(cells)
+    assert "ESN: better than the paper in 0, even in 1, worse in 0" in said
+    beaten = "worse than the best reservoir that the paper prints in"
+    assert f"ESN: {beaten} 0 of 1" in said
+    assert f"ParalESN: {beaten} 1 of 1, namely N10" in said
 
 
 def test_reports_are_rebuilt_without_training(tiny, tmp_path, monkeypatch):
@@ -243,7 +252,7 @@ def test_reproduce_from_the_command_line(tmp_path):
 def test_wrong_names_are_refused_with_a_hint(tmp_path):
     done = CliRunner().invoke(app, ["reproduce", "narma11", "--out", str(tmp_path)])
     assert done.exit_code == 2
-    assert "did you mean" in " ".join(done.output.split())
+    assert "did you mean" in " ".join(done.output.replace("│", " ").split())
 
 
 def test_data_commands(monkeypatch, tmp_path):

@@ -12,6 +12,7 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 
 import paralesn as pe
+from paralesn.paper.protocols import regression
 
 
 def layers_of(features=1, **hyper):
@@ -27,7 +28,7 @@ def same(a, b):
 
 
 def test_constructor_has_exactly_the_agreed_parameters():
-    names = """units layers rho theta phases tau input_scale bias_scale mix_scale mix_bias_scale
+    names = """units layers rho theta phases draw radii ring kernel tau input_scale bias_scale mix_scale mix_bias_scale
     mix_size inter concat real mixing vocabulary dtype engine device n_jobs seed"""
     assert " ".join(signature(pe.ParalESN).parameters) == " ".join(names.split())
 
@@ -62,6 +63,63 @@ def test_even_phases_change_nothing_else():
     np.testing.assert_allclose(even.w_in, random.w_in, rtol=1e-14)
     with pytest.raises(ValueError, match="phases must be one of 'random', 'even', got 'odd'"):
         layers_of(phases="odd")
+
+
+def test_radii_uniform_in_area():
+    (layer,) = layers_of(units=50_000, rho=(0.3, 0.8), radii="area")
+    squared = np.abs(layer.eigenvalues) ** 2
+    low, high = 0.3**2, 0.8**2
+    assert abs(squared.mean() - (low + high) / 2) < 5 * (high - low) / np.sqrt(12 * 50_000)
+    assert abs(squared.std() - (high - low) / np.sqrt(12)) < 0.01 * (high - low)
+
+
+def test_a_bare_ring_has_no_random_factor():
+    first, later = layers_of(units=30, layers=2, ring="bare", input_scale=0.7)
+    expected = 0.7 * np.sqrt(1 - np.abs(later.eigenvalues) ** 2)
+    np.testing.assert_allclose(later.w_in, expected, rtol=1e-15)
+    assert same([first], layers_of(units=30, layers=2, input_scale=0.7)[:1])  # which is no ring
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_a_normalized_kernel_has_the_norm_of_its_scale(real):
+    (uniform,) = layers_of(units=5, mix_scale=0.3, mix_size=5, real=real)
+    (normalized,) = layers_of(units=5, mix_scale=0.3, mix_size=5, real=real, kernel="normalized")
+    assert np.linalg.norm(normalized.mix_kernel) == pytest.approx(0.3, rel=1e-14)
+    ratios = normalized.mix_kernel / uniform.mix_kernel
+    np.testing.assert_allclose(ratios, ratios[0], rtol=1e-14)
+
+
+def test_the_draw_is_a_word_for_three_details():
+    details = {"radii": "area", "ring": "bare", "kernel": "normalized"}
+    whole = layers_of(units=20, layers=3, draw="authors")
+    assert same(whole, layers_of(units=20, layers=3, **details))
+    but_the_ring = layers_of(units=20, layers=3, draw="authors", ring="random")
+    del details["ring"]
+    assert same(but_the_ring, layers_of(units=20, layers=3, **details))
+    later = layers_of(units=20, layers=3, inter={"kernel": "normalized"})
+    assert np.linalg.norm(later[0].mix_kernel) != pytest.approx(0.1)
+    assert np.linalg.norm(later[1].mix_kernel) == pytest.approx(0.1)
+    with pytest.raises(ValueError, match="draw must be one of 'paper', 'authors', got 'text'"):
+        layers_of(draw="text")
+    with pytest.raises(ValueError, match="inter ring must be one of 'random', 'bare', got 'none'"):
+        layers_of(layers=2, inter={"ring": "none"})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("layers", "printed", "spread"), [(1, 114.5, 1.4), (5, 125.0, 0.2)])
+def test_the_authors_draw_comes_nearer_to_the_memory_that_they_print(layers, printed, spread):
+    def capacities(draw):
+        hyper = {"rho": (0.9, 0.9), "mix_scale": 0.01, "layers": layers, "draw": draw}
+        reservoirs = [pe.ParalESN(units=128, seed=seed, **hyper) for seed in range(4)]
+        outcomes = [
+            regression.measure("memcap", res, 0.0, seed) for seed, res in enumerate(reservoirs)
+        ]
+        return np.array([outcome.metrics["memory_capacity"] for outcome in outcomes])
+
+    authors, paper = capacities("authors"), capacities("paper")
+    assert authors.mean() > paper.mean() + 2
+    assert abs(authors.mean() - printed) < 1.5 + spread
+    assert authors.std() < paper.std()
 
 
 def test_the_leak_is_folded_into_the_eigenvalues():

@@ -87,7 +87,9 @@ def load(name: str, seed: int | None = 0, download: bool = True) -> Dataset | Cl
     Parameters
     ----------
     name : str
-        ``memcap ctxor5 ctxor10 sinmem10 sinmem20`` (memory), ``lz25 lz50 mg mg84 narma10 narma30
+        ``memcap ctxor5 ctxor10 sinmem10 sinmem20`` (memory; all but the first also with
+        ``-earlier`` after it, as an earlier repository of the paper's group has them: 6000 steps,
+        washout 200, targets due a step earlier), ``lz25 lz50 mg mg84 narma10 narma30
         etth1 etth2 ettm1 ettm2`` (forecasting), ``lorenz63`` (closed loop), ``blink
         faultdetectiona forda fordb starlightcurves smnist psmnist lra-image lra-text lra-listops
         lra-pathfinder`` (classification), or ``ucr:Name`` for any dataset of the UCR and UEA

@@ -144,24 +144,36 @@ def _key(params: dict[str, Any]) -> str:
 
 
 def _starts(task: str, model: str, space: str, storage: str) -> list[dict[str, Any]]:
-    """Hyperparameters to begin with, from what other studies chose, if they are there.
+    """Hyperparameters to begin with: what other studies chose, then what comes with the package.
 
-    The model's own for other tasks and in the paper's space; for a deep model the best of its
-    shallow form.
+    Of the model, for the task in the paper's space and for other tasks like it; for a deep model
+    the best of its shallow form. A shipped configuration stands in for a study that is not there.
     """
     protocol = protocols.of(task, model)
-    elsewhere = [(other, space) for other in protocol.tasks() if other != task]
+    known = protocol.tasks()
+    alike = [name for name in known if known[name].wanders == known[task].wanders]
+    elsewhere = [(other, space) for other in alike if other != task]
     if space != "paper":
         elsewhere.insert(0, (task, "paper"))
-    chosen = [tuned(other, model, where, storage) for other, where in elsewhere]
     own, shallow = proposals.given(task, model, space), []
-    own += [found.configuration for found in chosen if found is not None]
+    shipped = [protocol.shipped(task, model, space)]
+    for at, where in elsewhere:
+        found = tuned(at, model, where, storage)
+        own += [] if found is None else [found.configuration]
+        shipped += [protocol.shipped(at, model, where)] if found is None else []
+    stacked = []
     if models()[model].deep:
         below = model.removesuffix(" (deep)")
         study = existing_study(task, below, space, storage)
         if study is not None and "tuned" in study.user_attrs:
             shallow = proposals.various(study, proposals.SHALLOW)
-    return proposals.starts(model, space, own, shallow)
+        elif (layer := protocol.shipped(task, below, space)) is not None:
+            stacked = [layer.configuration]
+    as_shipped = [one.configuration for one in shipped if one is not None]
+    return [
+        *proposals.starts(task, model, space, own, shallow),
+        *proposals.starts(task, model, space, as_shipped, stacked),
+    ]
 
 
 def _objective(
@@ -176,7 +188,7 @@ def _objective(
     import optuna
 
     start = time.monotonic()
-    configuration = spaces.suggest(trial, models()[model], space)
+    configuration = spaces.suggest(trial, models()[model], space, tasks()[task])
     trial.set_user_attr("configuration", configuration)
     complete = (optuna.trial.TrialState.COMPLETE,)
     for other in study.get_trials(deepcopy=False, states=complete):
@@ -236,7 +248,9 @@ def _final(
         raise NoTrialError(f"no trial of {study.study_name} was completed: give it more time")
 
     def judge(trial: "Trial") -> float:
-        spaces.suggest(trial, models()[model], space)  # so that they are seen beside the result
+        spaces.suggest(
+            trial, models()[model], space, tasks()[task]
+        )  # so that they are seen beside the result
         return _judge_again(trial, task, model, penalties)
 
     means = finalists.judged(study, wanted, judge, signs)

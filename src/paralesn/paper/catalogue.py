@@ -22,6 +22,8 @@ class Task:
     scale: float
     units: int = 128  # of every model
     note: str = ""  # to be said beside a table
+    wanders: bool = False  # targets are later inputs, whose level differs from split to split
+    like: str = ""  # the task that it is another reading of, with the same figures printed
 
     def loss(self, value: float) -> float:
         """A metric as something to make small."""
@@ -42,6 +44,8 @@ class Model:
     units: int | None = None  # other than the task's
     pool: tuple[str, ...] = ()  # what is taken of states over time, where not the last one
     segments: int = 1
+    spaces: tuple[str, ...] = ()  # the only ones in which it is searched, where not all
+    like: str = ""  # the model that it is another reading of, with the same figures printed
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ def tasks_of(*groups: str) -> dict[str, Task]:
 def models() -> dict[str, Model]:
     """The models of the tables."""
     return {
-        name: Model(name, **entry | {"pool": tuple(entry.get("pool", ()))})
+        name: Model(name, **entry | {n: tuple(entry.get(n, ())) for n in ("pool", "spaces")})
         for name, entry in read("models.toml").items()
     }
 

@@ -25,19 +25,26 @@ _STEP = 0.15  # of a range, standard deviation
 
 
 def starts(
-    model: str, space: str, own: list[spaces.Configuration], shallow: list[spaces.Configuration]
+    task: str,
+    model: str,
+    space: str,
+    own: list[spaces.Configuration],
+    shallow: list[spaces.Configuration],
 ) -> list[dict[str, Any]]:
     """Hyperparameters to begin with.
 
     `own` are configurations that other studies of the model chose or that come with the package,
-    `shallow` good ones of its shallow form, which are stacked in every way.
+    `shallow` good ones of its shallow form, which are stacked in every way. Where the task may be
+    put to a model in several ways, those that do not say how are tried in two: values and changes.
     """
     stacked = [
         {**layer, **stack, "inter": layer} for layer in shallow for stack in spaces.stacks(space)
     ]
+    ways = [{}, {"protocol": spaces.CHANGES}] if spaces.ways(tasks()[task], space) else [{}]
     return [
-        spaces.hyperparameters(configuration, models()[model], space)
+        spaces.hyperparameters(way | configuration, models()[model], space, tasks()[task])
         for configuration in [*own, *stacked]
+        for way in (ways if "protocol" not in configuration else [{}])
     ]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from paralesn.files import save_text
 from paralesn.paper import protocols, results, runs, selection
 from paralesn.paper.dask_cluster import Cluster
+from paralesn.paper.markdown_table import as_markdown
 from paralesn.paper.records import Record
 from paralesn.paper.results import Cells, Row
 from paralesn.paper.scope import Absent, Wanted, resolve, unavailable
@@ -185,19 +186,20 @@ def _by_file(cells: Cells) -> dict[str, Cells]:
 
 
 def write(cells: Cells, made: Tables, out: Path) -> list[Path]:
-    """Write results for machines, CSV and LaTeX, of which tables were `made`.
+    """Write results for machines, CSV, LaTeX and Markdown, of which tables were `made`.
 
-    Those of the paper's tables go to ``results.json``, ``results.csv`` and ``tables.tex``, those of
-    other protocols to files with their names.
+    Those of the paper's tables go to ``results.json``, ``results.csv``, ``tables.tex`` and
+    ``tables.md``, those of other protocols to files with their names.
     """
     written = []
     for name, part in _by_file(cells).items():
         own = [table for of, each in made.items() if _file(of) == name for table in each]
-        latex = "\n".join(map(as_latex, own))
+        latex, markdown = ("\n".join(map(form, own)) for form in (as_latex, as_markdown))
         for file, text in (
             (f"{name}.json", json.dumps(results.as_data(part.values()), indent=1) + "\n"),
             (f"{name}.csv", as_csv(results.as_list(part.values()))),
             ("tables.tex" if name == "results" else f"{name}.tex", latex),
+            ("tables.md" if name == "results" else f"{name}.md", markdown),
         ):
             save_text(text, out / file)
             written.append(out / file)

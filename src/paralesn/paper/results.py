@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn.paper.catalogue import Published, Task, published, tasks
+from paralesn.paper.catalogue import Published, Task, models, published, tasks
 from paralesn.paper.records import Record
 from paralesn.paper.table import Column, Entry, Line, Number, Table
 
@@ -48,10 +48,12 @@ class Cell:
     @property
     def verdict(self) -> str:
         """Whether we do better than the paper, as well as it prints, or worse."""
-        if self.paper is None:
-            return ""
+        return "" if self.paper is None else self.against(self.paper)
+
+    def against(self, printed: Published) -> str:
+        """Whether we do better than a figure of the paper ("win"), as well as it, or worse."""
         # The paper rounds to a tenth of the unit it prints in.
-        lead = (self.task.loss(self.paper.mean) - self.task.loss(self.mean)) / self.task.scale
+        lead = (self.task.loss(printed.mean) - self.task.loss(self.mean)) / self.task.scale
         return "even" if abs(lead) <= 0.05 else "win" if lead > 0 else "loss"
 
     @property
@@ -76,12 +78,20 @@ def cell(protocol: str, task: Task, row: Row, runs: Sequence[Record], **more: An
         "seconds": float(np.median([run["seconds"] for run in runs])),
         "metrics": {n: float(np.mean([run["metrics"][n] for run in runs])) for n in names},
         "space": runs[0].get("space", ""),
-        "paper": published(task.name, row.model) if task.name in tasks() else None,
+        "paper": _printed(task, row.model),
         "shipped": any(run.get("shipped") for run in runs),
         "costs": _costs(runs),
         "estimate": any((run.get("energy") or {}).get("estimate") for run in runs),
     }
     return Cell(protocol, task, row, **fields | more)
+
+
+def _printed(task: Task, model: str) -> Published | None:
+    """What the paper prints for a model on a task, or for what these are other readings of."""
+    known = models().get(model)
+    if task.name not in tasks():
+        return None
+    return published(task.like or task.name, (known.like if known else "") or model)
 
 
 def _costs(runs: Sequence[Record]) -> dict[str, tuple[float, float]]:
@@ -185,13 +195,34 @@ def notes(cells: Iterable[Cell]) -> list[str]:
 
 
 def summary(cells: Cells) -> list[str]:
-    """How often each row does better than, as well as, and worse than the paper."""
+    """How often each row does better than, as well as, and worse than the paper.
+
+    Then, where it prints several reservoirs, where a row does worse than the best of them.
+    """
     counted: dict[Row, dict[str, int]] = {}
     for (_, row), cell in cells.items():
         if cell.verdict:
             counted.setdefault(row, {"win": 0, "even": 0, "loss": 0})[cell.verdict] += 1
-    return [
+    said = [
         f"{row.label}: better than the paper in {n['win']}, even in {n['even']}, worse in "
         f"{n['loss']}"
         for row, n in counted.items()
     ]
+    return said + [_beside_the_best(row, cells) for row in counted]
+
+
+def _beside_the_best(row: Row, cells: Cells) -> str:
+    """Where a row does worse than the best that the paper prints for any reservoir."""
+    own = [cell for (_, other), cell in cells.items() if other == row and cell.verdict]
+    worse = [cell.task.title for cell in own if cell.against(_best_printed(cell.task)) == "loss"]
+    where = f", namely {', '.join(worse)}" if worse else ""
+    return (
+        f"{row.label}: worse than the best reservoir that the paper prints in {len(worse)} of "
+        f"{len(own)}{where}"
+    )
+
+
+def _best_printed(task: Task) -> Published:
+    """The best figure that the paper prints for a reservoir on a task, where it prints one."""
+    known = (published(task.like or task.name, m.name) for m in models().values() if not m.trained)
+    return min((p for p in known if p is not None), key=lambda printed: task.loss(printed.mean))

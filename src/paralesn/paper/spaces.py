@@ -1,7 +1,8 @@
 """From a search space to a configuration: what a trial suggests, as constructor arguments.
 
 A configuration is plain data, so that it can be written down and read again: the arguments of the
-reservoir, `inter` among them.
+reservoir, `inter` among them. Where a space leaves it open how a task is put to a model, `protocol`
+says so: that is nothing the reservoir is told.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,10 +10,12 @@ from itertools import product
 from typing import Any
 
 import paralesn
-from paralesn.paper.catalogue import Model, read
+from paralesn.paper.catalogue import Model, Task, read
 
 Configuration = dict[str, Any]
 SPACES = ("paper", "extended")
+VALUES = {"inputs": "values", "targets": "values"}  # how a task is put to a model
+CHANGES = {"inputs": "changes", "targets": "changes"}
 
 
 def alphas(space: str) -> tuple[float, ...]:
@@ -28,11 +31,16 @@ def stacks(space: str) -> list[Configuration]:
 
 def exists(model: Model, space: str) -> bool:
     """Whether a model is searched in a space."""
-    return model.space in read("spaces.toml")[space]
+    return space in (model.spaces or SPACES) and model.space in read("spaces.toml")[space]
 
 
-def suggest(trial: Any, model: Model, space: str) -> Configuration:
-    """Ask an Optuna trial for a configuration of a model."""
+def ways(task: Task | None, space: str) -> dict[str, Any]:
+    """What a space leaves open about how a task is put to a model; the same for every model."""
+    return read("spaces.toml")[space].get("protocol", {}) if task and task.wanders else {}
+
+
+def suggest(trial: Any, model: Model, space: str, task: Task | None = None) -> Configuration:
+    """Ask an Optuna trial for a configuration of a model, on a task."""
     everything = read("spaces.toml")[space]
     of_a_layer = everything[model.space]
     configuration = {name: _draw(trial, name, spec) for name, spec in of_a_layer.items()}
@@ -42,10 +50,16 @@ def suggest(trial: Any, model: Model, space: str) -> Configuration:
         configuration["inter"] = {
             name: _draw(trial, f"inter {name}", spec) for name, spec in of_a_layer.items()
         }
+    if specs := ways(task, space):
+        configuration["protocol"] = {
+            name: _draw(trial, f"protocol {name}", spec) for name, spec in specs.items()
+        }
     return configuration
 
 
-def hyperparameters(configuration: Configuration, model: Model, space: str) -> dict[str, Any]:
+def hyperparameters(
+    configuration: Configuration, model: Model, space: str, task: Task | None = None
+) -> dict[str, Any]:
     """Parameters of a trial that suggests a configuration, or the nearest one in the space.
 
     Where the configuration leaves an argument out, the reservoir's default stands for it.
@@ -57,6 +71,7 @@ def hyperparameters(configuration: Configuration, model: Model, space: str) -> d
     for prefix, arguments, specs in (
         ("", configuration, of_a_layer | (everything["deep"] if model.deep else {})),
         ("inter ", configuration.get("inter", {}), of_a_layer if model.deep else {}),
+        ("protocol ", VALUES | configuration.get("protocol", {}), ways(task, space)),
     ):
         for name, spec in specs.items():
             value = arguments[name] if name in arguments else defaults[name]

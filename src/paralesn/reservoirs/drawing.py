@@ -62,6 +62,9 @@ def draw_diagonal_layer(
     rho: tuple[float, float],
     theta: tuple[float, float],
     phases: str,
+    radii: str,
+    ring: str,
+    kernel: str,
     tau: float,
     input_scale: float,
     bias_scale: float,
@@ -77,13 +80,16 @@ def draw_diagonal_layer(
     """
     entropy = [int(word) for word in rng.integers(0, 2**32, size=4)]
     streams = map(np.random.default_rng, np.random.SeedSequence(entropy).spawn(6))
-    radii, angles, inputs, biases, kernels, mix_biases = streams
+    moduli, angles, inputs, biases, kernels, mix_biases = streams
 
     def symmetric(stream: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         values = stream.uniform(-1.0, 1.0, shape)
         return values if real else values + 1j * stream.uniform(-1.0, 1.0, shape)
 
-    radius = radii.uniform(rho[0], rho[1], width)
+    if radii == "area":
+        radius = np.sqrt(moduli.uniform(rho[0] ** 2, rho[1] ** 2, width))
+    else:
+        radius = moduli.uniform(rho[0], rho[1], width)
     if real:
         spectrum = radius * np.where(angles.random(width) < 0.5, -1.0, 1.0)
     else:
@@ -91,12 +97,17 @@ def draw_diagonal_layer(
         spectrum = radius * np.exp(1j * (theta[0] + (theta[1] - theta[0]) * spread))
     eigenvalues = (1.0 - tau) + tau * spectrum
     scale = input_scale * np.sqrt(np.maximum(0.0, 1.0 - np.abs(eigenvalues) ** 2))
+    is_bare = ring == "bare" and len(weights) == 1
+    factors = np.ones(weights) if is_bare else symmetric(inputs, weights)
+    mix_kernel = symmetric(kernels, (mix_size,))
+    if kernel == "normalized":
+        mix_kernel /= np.linalg.norm(mix_kernel)
     return DiagonalLayer(
         eigenvalues=eigenvalues,
-        w_in=symmetric(inputs, weights) * scale.reshape(-1, *[1] * (len(weights) - 1)),
+        w_in=factors * scale.reshape(-1, *[1] * (len(weights) - 1)),
         bias=bias_scale * symmetric(biases, (width,)),
         tau=float(tau),
-        mix_kernel=mix_scale * symmetric(kernels, (mix_size,)),
+        mix_kernel=mix_scale * mix_kernel,
         mix_bias=mix_bias_scale * symmetric(mix_biases, (1,))[0],
         tokens=tokens,
     )

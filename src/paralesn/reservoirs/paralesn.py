@@ -18,6 +18,11 @@ from paralesn.reservoirs.stacked import Stacked
 from paralesn.series import Series
 
 PHASES = ("random", "even")
+# Details of a draw by the name of the draw that they are of.
+DRAWS = {
+    "paper": {"radii": "uniform", "ring": "random", "kernel": "uniform"},
+    "authors": {"radii": "area", "ring": "bare", "kernel": "normalized"},
+}
 
 
 @register
@@ -48,6 +53,18 @@ class ParalESN(Stacked):
     phases : "random" or "even"
         "even" spaces the phases evenly over `theta`, from min on and without max: no two units then
         hear nearly the same frequency, which is what limits the memory of random ones.
+    draw : "paper" or "authors"
+        How arrays are drawn where the text of the paper and the code that its authors published
+        differ: a word for the three parameters that follow, each of which may be set apart.
+    radii : "uniform" or "area", optional
+        "uniform" (the paper): radii uniform on `rho`. "area" (its authors): uniform in area, so
+        that ``radius**2`` is uniform on ``(min**2, max**2)``.
+    ring : "random" or "bare", optional
+        Ring weights of deeper layers: "random" (the paper), as input weights; "bare" (its authors),
+        ``input_scale * sqrt(1 - abs(eigenvalue)**2)`` without a random factor.
+    kernel : "uniform" or "normalized", optional
+        Mixing kernel: "uniform" (the paper) on [-mix_scale, mix_scale]; "normalized" (its
+        authors), the same divided by its norm, so that its norm is `mix_scale`.
     tau : float
         Leaky rate in (0, 1].
     input_scale : float
@@ -59,8 +76,8 @@ class ParalESN(Stacked):
         Length of the mixing kernel, 1 to 63.
     inter : dict, optional
         Hyperparameters of the layers after the first where they differ from the first's:
-        any of rho, theta, phases, tau, input_scale, bias_scale, mix_scale, mix_bias_scale,
-        mix_size.
+        any of rho, theta, phases, radii, ring, kernel, tau, input_scale, bias_scale, mix_scale,
+        mix_bias_scale, mix_size.
     concat : bool
         Return the states of all layers side by side, the units divided evenly among the layers
         and the remainder going to the first; otherwise those of the last layer.
@@ -113,9 +130,10 @@ class ParalESN(Stacked):
     """
 
     LAYER_PARAMETERS = (
-        "rho", "theta", "phases", "tau", "input_scale", "bias_scale", "mix_scale",
-        "mix_bias_scale", "mix_size",
+        "rho", "theta", "phases", "radii", "ring", "kernel", "tau", "input_scale", "bias_scale",
+        "mix_scale", "mix_bias_scale", "mix_size",
     )  # fmt: skip
+    SHARED_PARAMETERS = ("draw",)
     FLAGS = ("concat", "real", "mixing")
     check_layers = staticmethod(check_diagonal_layers)
 
@@ -127,6 +145,10 @@ class ParalESN(Stacked):
         rho: tuple[float, float] = (0.0, 0.9),
         theta: tuple[float, float] = (0.0, 2 * pi),
         phases: str = "random",
+        draw: str = "paper",
+        radii: str | None = None,
+        ring: str | None = None,
+        kernel: str | None = None,
         tau: float = 1.0,
         input_scale: float = 1.0,
         bias_scale: float = 0.0,
@@ -159,10 +181,15 @@ class ParalESN(Stacked):
         self.real = real
         self.mixing = mixing
         self.phases = phases
+        self.draw = draw
+        self.radii = radii
+        self.ring = ring
+        self.kernel = kernel
         self.vocabulary = vocabulary
 
     def check_hyperparameters(self) -> None:
         """Raise an error that names the first hyperparameter with a wrong value."""
+        checks.choice("draw", self.draw, tuple(DRAWS))
         super().check_hyperparameters()
         size, given = tokens.vocabulary(self.vocabulary), self._given()
         if given is not None and size != self.implied_parameters(given)["vocabulary"]:
@@ -174,6 +201,10 @@ class ParalESN(Stacked):
         checks.interval(f"{prefix}rho", hyper["rho"], least=0.0, most=1.0, open_right=True)
         checks.interval(f"{prefix}theta", hyper["theta"])
         checks.choice(f"{prefix}phases", hyper["phases"], PHASES)
+        for name in DRAWS["paper"]:
+            if hyper[name] is not None:
+                ways = tuple(details[name] for details in DRAWS.values())
+                checks.choice(prefix + name, hyper[name], ways)
         checks.number(f"{prefix}tau", hyper["tau"], 0.0, 1.0, open_left=True)
         for name in ("input_scale", "bias_scale", "mix_scale", "mix_bias_scale"):
             checks.number(prefix + name, hyper[name], 0.0)
@@ -190,6 +221,8 @@ class ParalESN(Stacked):
         """Draw a layer of `width` units above `below` units or, the first one, features."""
         shape = (width, self.vocabulary or below) if is_first else (width,)
         is_token = is_first and self.vocabulary is not None
+        known = {name: value for name, value in hyper.items() if value is not None}
+        hyper = DRAWS[self.draw] | known
         return draw_diagonal_layer(rng, width, shape, real=self.real, tokens=is_token, **hyper)
 
     # -- tokens ----------------------------------------------------------------------------------

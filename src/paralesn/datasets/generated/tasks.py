@@ -23,6 +23,7 @@ from paralesn.datasets.seeds import entropy, stream
 Drawn = tuple[list[Split], dict[str, Any]]  # training, validation and test; facts for `meta`
 
 MEMORY_LENGTHS = (5000, 1000, 1000)
+EARLIER_LENGTHS = (4000, 1000, 1000)
 FORECAST_LENGTHS = (5000, 2500, 2500)
 LORENZ96_SERIES, LORENZ96_STEPS = 128, 400
 
@@ -49,6 +50,19 @@ def _sinmem(delay: int) -> Callable[[int], Drawn]:
     def build(seed: int) -> Drawn:
         pair = sinmem(sum(MEMORY_LENGTHS), delay, seed)
         return cut(*pair, MEMORY_LENGTHS), {"delay": delay}
+
+    return build
+
+
+def _earlier(
+    generate: Callable[..., tuple[np.ndarray, np.ndarray]], delay: int
+) -> Callable[[int], Drawn]:
+    """A memory task whose target is due one step earlier; none reaches into the next split."""
+
+    def build(seed: int) -> Drawn:
+        x, y = generate(sum(EARLIER_LENGTHS), delay, seed)
+        splits = cut(x, y, EARLIER_LENGTHS)
+        return [Split(one.inputs[:-1], one.targets[1:]) for one in splits], {"delay": delay}
 
     return build
 
@@ -136,6 +150,11 @@ def _memory_task(name: str, metric: str, citation: str, build: Callable[[int], D
     return Task(name, "memory", 100, metric, citation, build)
 
 
+def _earlier_task(name: str, citation: str, build: Callable[[int], Drawn]) -> Task:
+    """As an earlier repository of the paper's group reads the task of that name."""
+    return Task(name, "memory", 200, "nrmse", citation, build)
+
+
 def _forecast_task(name: str, citation: str, build: Callable[[int], Drawn]) -> Task:
     return Task(name, "forecasting", 200, "nrmse", citation, build)
 
@@ -149,6 +168,10 @@ TASKS: Mapping[str, Task] = MappingProxyType(
             _memory_task("ctxor10", "nrmse", _VERSTRAETEN, _ctxor(10)),
             _memory_task("sinmem10", "nrmse", _INUBUSHI, _sinmem(10)),
             _memory_task("sinmem20", "nrmse", _INUBUSHI, _sinmem(20)),
+            _earlier_task("ctxor5-earlier", _VERSTRAETEN, _earlier(ctxor, 5)),
+            _earlier_task("ctxor10-earlier", _VERSTRAETEN, _earlier(ctxor, 10)),
+            _earlier_task("sinmem10-earlier", _INUBUSHI, _earlier(sinmem, 10)),
+            _earlier_task("sinmem20-earlier", _INUBUSHI, _earlier(sinmem, 20)),
             _forecast_task("lz25", _LORENZ96, _lorenz96(25)),
             _forecast_task("lz50", _LORENZ96, _lorenz96(50)),
             _forecast_task("mg", _MACKEY, _ahead(mackey_glass, 1)),

@@ -9,6 +9,7 @@ from functools import partial
 
 from paralesn.paper.protocol import Protocol
 from paralesn.paper.protocols.classification import Classification
+from paralesn.paper.protocols.earlier import EarlierReading
 from paralesn.paper.protocols.long_term import LongTerm
 from paralesn.paper.protocols.lra import LongRangeArena
 from paralesn.paper.protocols.mnist import SequentialMNIST
@@ -97,7 +98,7 @@ def _adopt(others: Sequence[Protocol]) -> None:
 
 for _protocol in (
     Regression(), Classification(), SequentialMNIST(), Trained(), SmallMNIST(), LongRangeArena(),
-    LongTerm(), Archive(),
+    LongTerm(), Archive(), EarlierReading(),
 ):  # fmt: skip
     register(_protocol)
 _OF_THE_PACKAGE = tuple(_registered)
