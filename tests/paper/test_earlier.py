@@ -29,6 +29,17 @@ def test_it_stands_apart_from_the_papers_tables():
     assert (own.task, own.configuration) == ("ctxor5-earlier", like.configuration)
 
 
+def test_the_authors_draw_is_run_where_it_is_asked_for():
+    def models_of(*names):
+        return {w.model for w in scope.resolve(names or None) if w.protocol.name == "regression"}
+
+    assert len(models_of()) == len(models_of("regression")) == 8
+    assert "ParalESN, authors' draw (deep)" in models_of("draws-memory")
+    assert "ParalESN, authors' draw" in models_of("narma10")
+    known = protocols.of_kind("regression").searched("ParalESN, authors' draw")
+    assert known == ["paper"]
+
+
 def test_its_figures_stand_beside_those_of_the_task_it_is_a_reading_of(tmp_path):
     done = reproduce.reproduce(["ctxor5-earlier"], ["ParalESN"], tmp_path, seeds=1)
     cell = done.cells["ctxor5-earlier", Row("ParalESN")]

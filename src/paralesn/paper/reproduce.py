@@ -166,7 +166,7 @@ def _shown(made: Tables, what: Sequence[str] | None) -> list[Table]:
     shown = []
     for protocol in protocols.protocols():
         own = made.get(protocol.name, [])
-        named = set(what or ()) & set(protocol.models_of_tables())
+        named = set(what or ()) & set(protocol.models_of_tables()) - {protocol.name}
         shown += [table for table in own if table.name in named] if named else own
     return shown
 

@@ -97,8 +97,8 @@ def _adopt(others: Sequence[Protocol]) -> None:
 
 
 for _protocol in (
-    Regression(), Classification(), SequentialMNIST(), Trained(), SmallMNIST(), LongRangeArena(),
-    LongTerm(), Archive(), EarlierReading(),
+    Regression(), EarlierReading(), Classification(), SequentialMNIST(), Trained(), SmallMNIST(),
+    LongRangeArena(), LongTerm(), Archive(),
 ):  # fmt: skip
     register(_protocol)
 _OF_THE_PACKAGE = tuple(_registered)
