@@ -359,7 +359,7 @@ def test_a_stream_of_lines_goes_on_after_an_interruption(tmp_path):
     with StateSaver(first, state, 0, on_error=pytest.fail) as saver:
         for i, line in enumerate(lines[:5], 1):
             LineReader(first).read(line, i)
-            saver.line_read()
+            saver.answered()
     second = start(pe.load(path), path)
     resume(second, pe.load(state), state)
     for i, line in enumerate(lines[5:], 6):

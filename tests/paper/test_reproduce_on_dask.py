@@ -258,7 +258,8 @@ def test_another_version_is_refused(cluster, monkeypatch):
 def test_the_command_line_runs_on_a_scheduler(cluster, tmp_path):
     asked = ["reproduce", "sinmem10", "--models", "ParalESN", "--seeds", "1", "--json"]
     scheduler = ["--dask", cluster.client.scheduler.address]
-    cluster.client.wait_for_workers(2, timeout=60)  # one that another test killed may be on its way
+    cluster.client.cluster.scale(2)  # another test may have killed one
+    cluster.client.wait_for_workers(2, timeout=60)
     done = CliRunner().invoke(app, [*asked, *scheduler, "--out", str(tmp_path / "dask")])
     assert done.exit_code == 0, done.output
     assert "Runs on Dask, 2 at a time" in done.stderr

@@ -64,8 +64,11 @@ def _is_trusted(status: os.stat_result, owners: frozenset[int] | None) -> bool:
 
 def write(path: Path, identity: str, content: bytes) -> None:
     """Replace a file as a whole, writable by nobody else whatever the mask of the process."""
-    with suppress(OSError):
-        path.rmdir()  # an empty folder would be in the way
+    with suppress(OSError):  # an empty folder, or a pipe, would be in the way
+        if path.is_dir():
+            path.rmdir()
+        elif not path.is_file():
+            path.unlink()
     # What a power cut loses is found out by the digest.
     with replacing(path, durable=False) as unfinished:
         if hasattr(os, "geteuid"):

@@ -40,13 +40,13 @@ def merge_notes(notes: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
 
 
 def shown(text: str) -> str:
-    """People's text for a terminal or a picture: on one line, control characters as escapes.
+    r"""People's text for a terminal or a picture: on one line, control characters as escapes.
 
     Examples
     --------
     >>> from paralesn.tables.notes import shown
     >>> print(shown("naïve \x1b[31mred\nline"))
-    naïve \\x1b[31mred\\nline
+    naïve \x1b[31mred\nline
     """
     if text.isprintable():
         return text

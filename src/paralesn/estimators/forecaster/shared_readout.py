@@ -12,7 +12,6 @@ from paralesn.layers.state import State
 from paralesn.persistence import register
 from paralesn.persistence.fields import Count, Floats
 from paralesn.readouts.ridge import Ridge
-from paralesn.reservoirs.base import Reservoir
 from paralesn.series import Series
 
 _LARGEST = 1e300  # forecast, by an unstable one
@@ -48,7 +47,7 @@ class SharedReadout:
     static : (S, static)
     """
 
-    reservoir: Reservoir
+    reservoir: Any  # None, as the readout, in the part of a block, which travels without
     readout: Any
     horizon: Count
     log: bool
