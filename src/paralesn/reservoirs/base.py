@@ -11,7 +11,7 @@ from paralesn.engines.base import Batch, Engine, States, check_pools, load_engin
 from paralesn.engines.overflow import Overflow
 from paralesn.engines.stepping import prepare_steps
 from paralesn.engines.torch import tensors
-from paralesn.layers.state import State, starts
+from paralesn.layers.state import State, ended, starts
 from paralesn.reservoirs.drawable import Drawable
 from paralesn.reservoirs.state_stream import StateStream
 from paralesn.reservoirs.stepper import Stepper, series_of
@@ -378,7 +378,7 @@ class Reservoir(Drawable):
         call = (plan.program, inputs.astype(plan.real), before, weights, intercept, difference)
         after = tuple([np.empty_like(h) for h in before])
         predicted = plan.engine.loop(*call, n_jobs=self.n_jobs, which=which, after=after)
-        return np.asarray(predicted), State.checked(after, self.fingerprint_)
+        return np.asarray(predicted), ended(after, self.fingerprint_)
 
     def states_after(self, X: Any, stops: Sequence[int], state: Start = None) -> list[State]:
         """The states after some numbers of steps, which increase; no others are stored.
@@ -454,7 +454,7 @@ class Reservoir(Drawable):
     def _state(self, after: States, kind: str) -> State:
         if kind is series.SINGLE:
             after = tuple([h[0] for h in after])
-        return State.checked(after, self.fingerprint_)
+        return ended(after, self.fingerprint_)
 
 
 def _placed(error: Overflow, data: Series, first: int = 0) -> Overflow:

@@ -10,7 +10,7 @@ from paralesn import checks, series
 from paralesn.engines.overflow import Overflow
 from paralesn.engines.stepping import Steps
 from paralesn.engines.torch import tensors
-from paralesn.layers.state import State
+from paralesn.layers.state import State, ended
 from paralesn.runtime.memory import require_room
 
 
@@ -88,8 +88,8 @@ class Stepper:
         """The state after the latest step, to continue from or to save: a copy."""
         layers = self._steps.state
         if self._kind is series.SINGLE:
-            return State.checked(tuple([h[0].copy() for h in layers]), self._origin)
-        return State.checked(tuple([h.copy() for h in layers]), self._origin)
+            return ended(tuple([h[0].copy() for h in layers]), self._origin)
+        return ended(tuple([h.copy() for h in layers]), self._origin)
 
 
 def series_of(state: Any, batch: Any) -> int | None:

@@ -39,24 +39,26 @@ class PackedDiagonal(NamedTuple):
     units: int
     column: int
     weight: int  # of a unit-step: so many times the work of one with few features
+    most: int  # steps of all series in one call of the kernel
     together: int = 1  # a series has slices enough
 
     def run(self, work: Pass, block: int, workers: int) -> bool:
         """Advance all series of `work` and write their states."""
-        longest, count = work.batch.longest, work.batch.steps.size
-        if longest * count * self.units * self.weight <= MOST_WORK:
-            return self._run(work, block, workers, 1)
-        most = max(block, MOST_WORK // (self.units * self.weight))
-        pieces = -(-count * min(longest, most) * self.units * self.weight // MOST_WORK)
+        count = work.batch.steps.size
+        if len(work.source) * count <= self.most:  # so many steps at the very most
+            if workers > 1:
+                return self._run(work, block, workers, 1)
+            whole = (0, count, 0, self.packed.shape[0], 0, 1)
+            return bool(self.kernel(*self._arguments(work, block), *whole))
+        longest = work.batch.longest
+        most = max(block, self.most)
+        pieces = -(-count * min(longest, most) // most)
         large = [self._run(part, block, workers, pieces) for part in work.stretches(most)]
         return any(large)
 
     def _run(self, work: Pass, block: int, workers: int, pieces: int) -> bool:
         """The same in at least so many pieces, where there are as many series."""
-        arguments, count = self._arguments(work, block), work.batch.steps.size
-        if workers == 1 and pieces == 1:
-            return self.kernel(*arguments, 0, count, 0, self.packed.shape[0], 0, 1) > 0
-        large: list[int] = []
+        arguments, large = self._arguments(work, block), list[int]()
 
         def run_task(task: tuple[int, ...]) -> None:
             large.append(self.kernel(*arguments, *task))
@@ -121,6 +123,7 @@ def pack_diagonal(layer: DiagonalLayer, column: int, dtype: np.dtype) -> PackedD
     taps = np.zeros((2, -(-size // TAPS) * TAPS), dtype)
     taps[:, :size] = layer.mix_kernel.real, layer.mix_kernel.imag
     reads = _reads(layer)
+    weight = 1 if reads == RING or layer.tokens else 1 + layer.w_in.shape[1] // _FEATURES
     return PackedDiagonal(
         kernel=layer_kernel(layer.is_complex, reads, slice_width(units)),
         packed=pack(
@@ -132,5 +135,6 @@ def pack_diagonal(layer: DiagonalLayer, column: int, dtype: np.dtype) -> PackedD
         left=(size - 1) // 2,
         units=units,
         column=column,
-        weight=1 if reads == RING or layer.tokens else 1 + layer.w_in.shape[1] // _FEATURES,
+        weight=weight,
+        most=max(1, MOST_WORK // (units * weight)),
     )

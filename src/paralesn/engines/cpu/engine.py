@@ -72,7 +72,7 @@ def _is_large(program: Program, x: np.ndarray, state: States) -> bool:
     """Whether inputs or states are so large that somebody has to look at what comes of them."""
     if any_beyond(x, program.largest):
         return True
-    return any(any_beyond(h.view(program.dtype), LIMIT) for h in state)
+    return any(h.any() and any_beyond(h.view(program.dtype), LIMIT) for h in state)
 
 
 def pool(

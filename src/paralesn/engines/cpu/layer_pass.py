@@ -1,6 +1,6 @@
 """What a layer is asked to do in one call, and what every packed layer can do."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -68,3 +68,11 @@ class PackedLayer(Protocol):
 
     def prepared(self, work: Pass) -> Callable[[], int]:
         """The same for a pass that is made again and again, on the calling thread."""
+
+
+def call_each(calls: Sequence[Callable[[], int]]) -> int:
+    """Make prepared passes one after the other; what they say together."""
+    large = 0
+    for call in calls:
+        large += call()
+    return large

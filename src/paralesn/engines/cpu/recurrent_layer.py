@@ -1,6 +1,6 @@
 """A recurrent layer packed for its kernel, and how threads share it out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from paralesn.engines.cpu.kernels.recurrent import (
     cut_kernel,
     together_kernel,
 )
-from paralesn.engines.cpu.layer_pass import Pass
+from paralesn.engines.cpu.layer_pass import Pass, call_each
 from paralesn.engines.overflow import LIMIT
 from paralesn.layers.operators import Cycle, Dense, Hadamard, Identity, Operator, Sparse
 from paralesn.layers.recurrent import RecurrentLayer
@@ -44,10 +44,9 @@ class PackedRecurrent(NamedTuple):
 
     def run(self, work: Pass, block: int, workers: int) -> bool:
         """Advance all series of `work` and write their states, which are the same mixed or raw."""
-        of_step, longest = self.work * min(self.together, work.batch.steps.size), work.batch.longest
-        if longest * of_step <= _MOST_WORK:
+        if len(work.source) * self.work * work.batch.steps.size <= _MOST_WORK:  # at the very most
             return self._run(work, workers)
-        most = max(1, _MOST_WORK // of_step)
+        most = max(1, _MOST_WORK // (self.work * min(self.together, work.batch.size)))
         return max([self._run(part, workers) for part in work.stretches(most)])
 
     def _run(self, work: Pass, workers: int) -> bool:
@@ -63,17 +62,19 @@ class PackedRecurrent(NamedTuple):
         order = _FIRST_SERIES if count == 1 else np.argsort(-steps, kind="stable")
         size = min(self.together, -(-count // workers))
 
-        large: list[int] = []
-
-        def run_portion(first: int) -> None:
-            beyond = self.kernel(
+        def run_portion(first: int) -> int:
+            large: int = self.kernel(
                 *self.parameters, work.source, starts, work.column, work.features, steps,
                 order[first : first + size], work.before, work.after, work.target, targets,
                 work.target_column, work.every_step,
             )  # fmt: skip
-            large.append(beyond)
+            return large
 
-        threads.for_each(run_portion, range(0, count, size), workers)
+        if count <= size:
+            return run_portion(0) > 0
+        large: list[int] = []
+        portions = range(0, count, size)
+        threads.for_each(lambda first: large.append(run_portion(first)), portions, workers)
         return any(large)
 
     def prepared(self, work: Pass) -> Callable[[], int]:
@@ -92,7 +93,7 @@ class PackedRecurrent(NamedTuple):
         ]  # fmt: skip
         if len(calls) == 1:
             return calls[0]
-        return partial(_call_each, calls)
+        return partial(call_each, calls)
 
     def _can_be_cut(self) -> bool:
         """Whether everything expensive can be computed for a few of the units alone."""
@@ -126,10 +127,6 @@ class PackedRecurrent(NamedTuple):
                 partial(cut_kernel(*self.kinds), *call), workers, partial(counter.fill, 1 << 62)
             )
             work.after[b] = shared.both[steps % 2, 0, :units]
-
-
-def _call_each(calls: Sequence[Callable[[], int]]) -> int:
-    return sum([call() for call in calls])
 
 
 def pack_recurrent(layer: RecurrentLayer, column: int, dtype: np.dtype) -> PackedRecurrent:

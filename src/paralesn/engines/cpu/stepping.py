@@ -5,11 +5,12 @@ ends take turns.
 """
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
 from paralesn.engines.base import Batch, States
+from paralesn.engines.cpu.layer_pass import call_each
 from paralesn.engines.cpu.program import Block, Buffer, Program, layer_passes
 from paralesn.engines.overflow import refuse_not_finite
 from paralesn.runtime.buffers import empty
@@ -34,15 +35,15 @@ class Steps:
 
     def _bound(
         self, program: Program, spare: list[Buffer], before: States, after: States
-    ) -> list[Callable[[], int]]:
-        """Calls that take all series through all layers."""
+    ) -> Callable[[], int]:
+        """A call that takes all series through all layers."""
         calls = []
         block = Block(single_steps(len(self.x)), self.x, 0, self.out, False)
         for depth, layer in enumerate(program.layers):
             arrays = before[depth], after[depth], spare[depth % 2]
             passes, block = layer_passes(program, depth, block, *arrays)
             calls += [layer.prepared(work) for work in passes]
-        return calls
+        return calls[0] if len(calls) == 1 else partial(call_each, calls)
 
     @property
     def state(self) -> States:
@@ -51,13 +52,11 @@ class Steps:
 
     def advance(self, check: bool = True) -> None:
         """Take the step whose inputs are in `x`; where it is refused, states are as before."""
-        large = 0
-        for call in self._turns[self._turn]:
-            large += call()
-        if large and check:
-            batch, turn = single_steps(len(self.x)), self._turn
-            refuse_not_finite(self.x, batch, self._states[turn], self._states[1 - turn], self.out)
-        self._turn = 1 - self._turn
+        turn = self._turn
+        if self._turns[turn]() and check:
+            before, after = self._states[turn], self._states[1 - turn]
+            refuse_not_finite(self.x, single_steps(len(self.x)), before, after, self.out)
+        self._turn = 1 - turn
 
     def start_from(self, state: States) -> None:
         """Go on from other states of the same series."""

@@ -14,7 +14,7 @@ import numpy as np
 from paralesn import series
 from paralesn.engines.base import Batch
 from paralesn.engines.overflow import is_large, refuse_not_finite
-from paralesn.layers.state import State
+from paralesn.layers.state import State, ended
 from paralesn.series import BATCH, RAGGED, SINGLE, Series
 
 
@@ -127,7 +127,7 @@ def _starts(program: Any, data: Series, state: Any, origin: str) -> tuple[Any, .
 
 
 def _state(after: tuple[Any, ...], kind: str, origin: str) -> State:
-    return State.checked(tuple(h[0] for h in after) if kind == SINGLE else tuple(after), origin)
+    return ended(tuple(h[0] for h in after) if kind == SINGLE else tuple(after), origin)
 
 
 def _refuse_not_finite(
