@@ -12,6 +12,7 @@ from paralesn.estimators.series_readout import SeriesReadout
 from paralesn.estimators.series_targets import NumberSurvey, NumberTask
 from paralesn.missing import ERROR, MissingValues
 from paralesn.persistence import register
+from paralesn.readouts import inputs
 
 
 @register
@@ -40,7 +41,9 @@ class FittedSeriesRegressor:
 
 
 @register
-class ReservoirSeriesRegressor(MultiOutputMixin, RegressorMixin, SeriesReadout):
+class ReservoirSeriesRegressor(
+    inputs.CheckedScore, MultiOutputMixin, RegressorMixin, SeriesReadout
+):
     """Predict a number, or several, for every series: features of each, and a linear readout.
 
     `ReservoirRegressor` predicts a target at every time step instead.
