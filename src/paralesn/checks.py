@@ -24,6 +24,20 @@ def in_memory(name: str, value: Any) -> None:
         )
 
 
+def unmasked(name: str, value: Any) -> Any:
+    """An array as it is; raise for masked entries, which NumPy and scikit-learn take for values."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ValueError(f"{name} must not have masked entries, got {np.sum(value.mask)} of them")
+    return value
+
+
+def masked_as_nan(value: Any) -> Any:
+    """An array as it is, or in double precision with NaN, a missing value, for what is masked."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        return np.ma.filled(value.astype(float), np.nan)
+    return value
+
+
 def integer(name: str, value: Any, least: int, most: int | None = None) -> int:
     """Whole number from `least` to `most`."""
     expected = f"a whole number of at least {least}"

@@ -92,8 +92,7 @@ def numeric(X: Any, name: str = "X") -> np.ndarray:
         raise TypeError(f"{name} must be dense, got sparse data of shape {X.shape}")
     if getattr(X, "requires_grad", False):
         raise TypeError(f"{name} must not require a gradient, got such a tensor: call detach()")
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        X = np.ma.filled(X.astype(float), np.nan)  # what is masked is missing
+    X = checks.masked_as_nan(X)
     try:
         array = np.asarray(X)
         if array.dtype == object and hasattr(X, "to_numpy"):  # columns of different numeric types
@@ -176,7 +175,7 @@ def one_step(x: Any, dtype: np.dtype, n_features: int) -> tuple[np.ndarray, str]
         )
     few = rows.size <= 32  # then Python is faster than two calls of NumPy
     if not (all(map(isfinite, rows.ravel().tolist())) if few else np.isfinite(rows).all()):
-        convert(np.asarray(x).reshape(count, 1, features), dtype, "x")
+        convert(numeric(x, "x").reshape(count, 1, features), dtype, "x")
     return rows, BATCH if array.ndim == 2 else SINGLE
 
 

@@ -10,10 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from paralesn import checks
+
 
 def _pair(target: Any, prediction: Any) -> tuple[np.ndarray, np.ndarray]:
     """Two finite arrays of one shape."""
-    pair = np.asarray(target, dtype=np.float64), np.asarray(prediction, dtype=np.float64)
+    given = checks.unmasked("target", target), checks.unmasked("prediction", prediction)
+    pair = np.asarray(given[0], dtype=np.float64), np.asarray(given[1], dtype=np.float64)
     if pair[0].shape != pair[1].shape or pair[0].size == 0:
         raise ValueError(
             "target and prediction must have one shape and at least one value, "
@@ -122,7 +125,8 @@ def accuracy(target: Any, prediction: Any) -> float:
     >>> accuracy(["a", "b", "b", "a"], ["a", "b", "a", "a"])
     0.75
     """
-    target, prediction = np.asarray(target), np.asarray(prediction)
+    target = np.asarray(checks.unmasked("target", target))
+    prediction = np.asarray(checks.unmasked("prediction", prediction))
     if target.ndim != 1 or target.shape != prediction.shape or target.size == 0:
         raise ValueError(
             "target and prediction must be labels of the same cases, "

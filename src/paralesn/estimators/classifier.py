@@ -90,7 +90,7 @@ class FittedClassifier:
 
 
 @register
-class ReservoirClassifier(ClassifierMixin, SeriesReadout):
+class ReservoirClassifier(inputs.CheckedScore, ClassifierMixin, SeriesReadout):
     """Classify series: a row of features for each, and a linear readout fitted in closed form.
 
     Parameters

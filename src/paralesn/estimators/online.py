@@ -8,6 +8,7 @@ from sklearn.base import is_regressor
 
 from paralesn import checks, series
 from paralesn.layers.state import State
+from paralesn.readouts import inputs
 from paralesn.readouts.ridge import Ridge
 from paralesn.sources import Source
 
@@ -74,7 +75,7 @@ def check_goes_on(state: State, source: Source) -> None:
 
 def labels_among(classes: np.ndarray, y: Any, count: int) -> np.ndarray:
     """The numbers of labels among `classes`, one for each of `count` series."""
-    labels = np.asarray(y)
+    labels = np.asarray(checks.unmasked("y", y))
     if labels.shape != (count,):
         raise ValueError(f"y must hold a label for each of the {count} series, got {labels.shape}")
     place = {label: k for k, label in enumerate(classes.tolist())}
@@ -89,7 +90,9 @@ def labels_among(classes: np.ndarray, y: Any, count: int) -> np.ndarray:
 
 def all_classes(classes: Any, y: Any) -> np.ndarray:
     """The labels there will be, sorted: those given, or those of the first block."""
-    given = np.unique(np.asarray(y if classes is None else classes))
+    name, labels = ("y", y) if classes is None else ("classes", classes)
+    given = np.unique(np.asarray(checks.unmasked(name, labels)))
+    inputs.refuse_merged(given)
     if given.size < 2:
         raise ValueError(
             "classes must name all labels there will be, two or more, as y of the first call holds "

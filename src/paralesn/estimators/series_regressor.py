@@ -13,6 +13,7 @@ from paralesn.estimators.series_targets import NumberSurvey, NumberTask
 from paralesn.missing import ERROR, MissingValues
 from paralesn.persistence import register
 from paralesn.persistence.fields import Floats
+from paralesn.readouts import inputs
 
 
 @register
@@ -42,7 +43,9 @@ class FittedSeriesRegressor:
 
 
 @register
-class ReservoirSeriesRegressor(MultiOutputMixin, RegressorMixin, SeriesReadout):
+class ReservoirSeriesRegressor(
+    inputs.CheckedScore, MultiOutputMixin, RegressorMixin, SeriesReadout
+):
     """Predict a number, or several, for every series: features of each, and a linear readout.
 
     `ReservoirRegressor` predicts a target at every time step instead.

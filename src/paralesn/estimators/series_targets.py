@@ -47,14 +47,25 @@ class LabelSurvey:
         if (self.classes.dtype.kind in "US") != (other.classes.dtype.kind in "US"):
             kinds = f"{self.classes.dtype} and {other.classes.dtype}"
             raise TypeError(f"y must hold labels of one type, got {kinds}")
-        every = np.concatenate([self.classes, other.classes])
-        classes, places = np.unique(every, return_inverse=True)
+        classes, places = np.unique(_together(self, other), return_inverse=True)
         counts, weights = (
             np.bincount(places, np.concatenate(parts), classes.size)
             for parts in ((self.counts, other.counts), (self.weights, other.weights))
         )
         is_weighted = self.is_weighted or other.is_weighted
         return type(self)(classes, counts.astype(np.int64), weights, is_weighted)
+
+
+def _together(one: "LabelSurvey", other: "LabelSurvey") -> np.ndarray:
+    """Labels of both, of one type: NumPy makes floats of signed and unsigned integers."""
+    labels = one.classes, other.classes
+    if all(part.dtype.kind in "iu" for part in labels):
+        values = [label for part in labels for label in part.tolist()]
+        as_unsigned = max(values) > np.iinfo(np.int64).max
+        if as_unsigned and min(values) < 0:
+            raise checks.fail("y", [min(values), max(values)], "integers within 64 bits")
+        return np.array(values, np.uint64 if as_unsigned else np.int64)
+    return np.concatenate(labels)
 
 
 @dataclass(frozen=True)
@@ -133,7 +144,7 @@ def checked_labels(y: Any, count: int) -> np.ndarray:
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     checks.in_memory("y", y)
-    y = column_or_1d(np.asarray(y), warn=True)  # as pandas gives it, nullable or not
+    y = column_or_1d(np.asarray(checks.unmasked("y", y)), warn=True)  # pandas' own types, too
     if y.size != count:
         raise ValueError(f"y must hold a label for each of the {count} series, got {y.size}")
     kinds = sorted({type(label).__name__ for label in y.tolist()})
@@ -142,6 +153,7 @@ def checked_labels(y: Any, count: int) -> np.ndarray:
     if y.dtype == object and kinds != ["str"]:
         y = np.array(y.tolist())
     assert_all_finite(y, input_name="y")
+    inputs.refuse_merged(y)
     check_classification_targets(y)
     return y
 

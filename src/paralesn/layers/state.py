@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from paralesn import checks
 from paralesn.persistence import register
 from paralesn.persistence.fields import States
 
@@ -70,7 +71,7 @@ def starts(
             )
         layers: Sequence[np.ndarray] = [np.asarray(h) for h in state.layers]  # or tensors
     elif isinstance(state, (list, tuple)) and len(state) == len(widths):
-        layers = [np.asarray(h) for h in state]
+        layers = [np.asarray(checks.unmasked("state", h)) for h in state]
     else:
         raise TypeError(
             "state must be None, a State returned by this model or a list of one array per "

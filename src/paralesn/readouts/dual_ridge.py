@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from paralesn.persistence import register
 from paralesn.readouts import dual_statistics, inputs, leave_one_out
@@ -99,7 +99,9 @@ def _centred(
 
 
 @register
-class DualRidge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimator):
+class DualRidge(
+    inputs.FittedFeatures, inputs.CheckedScore, MultiOutputMixin, RegressorMixin, BaseEstimator
+):
     r"""Linear readout with an l2 penalty for thousands of features and not as many rows.
 
     Minimises :math:`\sum_i w_i (y_i - z_i \cdot c - b)^2 + \alpha p |c|^2` over p features, which
@@ -178,7 +180,7 @@ class DualRidge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEst
         if sample_weight is not None:
             weight = self._weights(sample_weight, y)
         for block in blocks():
-            X = check_array(block, dtype=inputs.FLOATS)
+            X = inputs.states(block)
             cut = slice(first, first + len(X))
             if cut.stop > len(y):
                 raise ValueError(f"y must have as many rows as X, got {len(y)}")

@@ -37,6 +37,17 @@ class FittedFeatures:
         return np.asarray(names)
 
 
+class CheckedScore:
+    """Mixin: the score of scikit-learn's, which would take masked entries for values."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy of labels, or the coefficient of determination of numbers, as scikit-learn's."""
+        checks.unmasked("y", y)
+        checks.unmasked("sample_weight", sample_weight)
+        parent: Any = super()
+        return float(parent.score(X, y, sample_weight))
+
+
 class Features(NamedTuple):
     """Number and names of features, before there is a fitted state."""
 
@@ -46,13 +57,19 @@ class Features(NamedTuple):
 
 def first_states(model: Any, X: Any, **options: Any) -> tuple[np.ndarray, np.ndarray | None]:
     """States (n, features) to fit `model` to, and the names of their features."""
-    checks.in_memory("X", X)
+    checks.in_memory("X", checks.unmasked("X", X))
     names = _get_feature_names(X)
     return check_array(X, dtype=FLOATS, estimator=model, input_name="X", **options), names
 
 
+def states(X: Any) -> np.ndarray:
+    """States (n, features) of a block."""
+    return np.asarray(check_array(checks.unmasked("X", X), dtype=FLOATS))
+
+
 def further_states(model: Any, X: Any, **options: Any) -> np.ndarray:
     """States (n, features) with the features that the fitted `model` knows."""
+    checks.unmasked("X", X)
     return np.asarray(validate_data(model, X, reset=False, dtype=FLOATS, **options))
 
 
@@ -68,6 +85,7 @@ def numeric_targets(y: Any, rows: int | None = None, *, allow_nan: bool = False)
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     checks.in_memory("y", y)
+    y = checks.masked_as_nan(y) if allow_nan else checks.unmasked("y", y)
     finite: Any = "allow-nan" if allow_nan else True
     array = check_array(y, ensure_2d=False, dtype=float, ensure_all_finite=finite, input_name="y")
     if array.ndim not in (1, 2):
@@ -95,6 +113,19 @@ def check_alphas(alphas: Any, positive: bool = False) -> None:
     checks.penalties("alphas", alphas, positive)
 
 
+def refuse_merged(y: np.ndarray) -> None:
+    """Raise for labels so large that NumPy may not tell neighbours apart."""
+    expected = "integers within 64 bits, or text, where they are this large"
+    if y.dtype == object:
+        for label in y.ravel().tolist():
+            if isinstance(label, int) and not -(2**63) <= label < 2**64:
+                raise checks.fail("y", label, expected)
+    if y.dtype.kind == "f":
+        large = np.abs(y) >= 1 / np.finfo(y.dtype).epsneg
+        if large.any():
+            raise checks.fail("y", float(y[large][0]), expected)
+
+
 def pair_of_validation(validation: Any) -> tuple[Any, Any]:
     """The pair (X, y) that was given as validation data."""
     try:
@@ -111,7 +142,8 @@ def names_fit(names: Any, features: int) -> bool:
 
 def row_weights(sample_weight: Any, rows: Any) -> np.ndarray:
     """Weights (n,) of `rows`: none negative, not all zero (scikit-learn 1.6 lets that pass)."""
-    weight = np.asarray(_check_sample_weight(sample_weight, rows, ensure_non_negative=True))
+    given = checks.unmasked("sample_weight", sample_weight)
+    weight = np.asarray(_check_sample_weight(given, rows, ensure_non_negative=True))
     if not weight.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return weight

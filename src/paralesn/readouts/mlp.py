@@ -178,6 +178,7 @@ class MLP(FittedAttributes, BaseEstimator):
         device = find_device(self.device)
         X, names = inputs.first_states(self, X, order="C")
         y, classify = labels_or_targets(y, X.shape[0], self.task)
+        checks.unmasked("sample_weight", sample_weight)
         weight = _check_sample_weight(sample_weight, X, dtype=float, ensure_non_negative=True)
         used = np.flatnonzero(weight)
         if not used.size:
@@ -252,6 +253,7 @@ class MLP(FittedAttributes, BaseEstimator):
         """Accuracy for classes; for numbers R squared, averaged over targets."""
         from sklearn.metrics import accuracy_score, r2_score  # slow to import
 
+        checks.unmasked("y", y)
         predicted = self.predict(X)
         measure = accuracy_score if hasattr(self, "classes_") else r2_score
         return float(measure(y, predicted, sample_weight=sample_weight))

@@ -6,6 +6,8 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
+from paralesn import checks
+from paralesn.readouts.inputs import refuse_merged
 from paralesn.readouts.training_rows import Moments, moments
 
 
@@ -13,7 +15,8 @@ def labels_or_targets(y: Any, rows: int, task: str | None) -> tuple[np.ndarray, 
     """Labels (n,) or targets (n,) or (n, targets), and whether they are labels."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    y = np.asarray(y)  # scikit-learn would make floats of the nullable integers of pandas
+    # Made here: scikit-learn would make floats of the nullable integers of pandas.
+    y = np.asarray(checks.unmasked("y", y))
     array = check_array(y, ensure_2d=False, allow_nd=True, dtype=None, input_name="y")
     classify = task == "classification" or (task is None and array.dtype.kind != "f")
     wide = array.ndim > 2 or (classify and array.ndim == 2 and array.shape[1] != 1)
@@ -24,6 +27,7 @@ def labels_or_targets(y: Any, rows: int, task: str | None) -> tuple[np.ndarray, 
     if not classify:
         return check_array(array, ensure_2d=False, dtype=float, input_name="y"), False
     array = column_or_1d(array, warn=True)
+    refuse_merged(array)
     try:
         check_classification_targets(array)
     except TypeError as error:
@@ -69,12 +73,13 @@ class TargetCoding(NamedTuple):
     def of_validation(self, y: Any, rows: int) -> np.ndarray:
         """Targets of a network for the y of validation data."""
         if self.classes is not None:
-            labels = column_or_1d(np.asarray(y))
+            labels = column_or_1d(np.asarray(checks.unmasked("validation's y", y)))
             unknown = set(labels.tolist()) - set(self.classes.tolist())
             if unknown:
                 raise ValueError(f"validation must hold labels of y, got {unknown.pop()!r}")
             targets = np.searchsorted(self.classes, labels)
         else:
+            y = checks.unmasked("validation's y", y)
             y = check_array(y, ensure_2d=False, dtype=float, input_name="validation's y")
             width = y.reshape(y.shape[0], -1).shape[1]
             if width != self.outputs:

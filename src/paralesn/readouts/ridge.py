@@ -25,7 +25,9 @@ from paralesn.runtime.memory import held_bytes
 
 
 @register
-class Ridge(inputs.FittedFeatures, MultiOutputMixin, RegressorMixin, BaseEstimator):
+class Ridge(
+    inputs.FittedFeatures, inputs.CheckedScore, MultiOutputMixin, RegressorMixin, BaseEstimator
+):
     r"""Linear readout with an l2 penalty, trained in one pass, the penalty chosen from several.
 
     Minimises :math:`\|y - Z w - b\|^2 + \alpha \|w\|^2` over standardised states Z (zero mean, unit

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paralesn import series
+from paralesn import checks, series
 from paralesn.estimators.forecaster.frames import (
     backend_of,
     columns_of,
@@ -208,7 +208,7 @@ def read_columns(
 def _from_array(X: Any, steps: Steps, name: str) -> Columns:
     label = getattr(X, "name", None)
     try:
-        array = np.asarray(X)
+        array = np.asarray(checks.masked_as_nan(X))
     except ValueError as error:  # lists of different lengths
         raise ValueError(
             f"{name} must be (time,) or (time, inputs), got a {type(X).__name__} that is neither: "
