@@ -1,6 +1,7 @@
 """Threads: safe under fork, nesting and concurrent callers, and errors come through."""
 
 import multiprocessing
+import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -150,6 +151,36 @@ def test_blas_gets_its_threads_back(before):
         assert blas_threads() == at_first
 
 
+def _tell_blas_threads(pipe):
+    pipe.send(blas_threads())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_forked_while_another_thread_limits_blas_is_not_limited():
+    limited, forked = threading.Event(), threading.Event()
+
+    def limit():
+        with blas.single_threaded_blas():
+            limited.set()
+            forked.wait()
+
+    with threadpool_limits(2, "blas"):
+        before = blas_threads()
+        other = threading.Thread(target=limit)
+        other.start()
+        limited.wait()
+        context = multiprocessing.get_context("fork")
+        here, there = context.Pipe()
+        child = context.Process(target=_tell_blas_threads, args=(there,))
+        child.start()
+        forked.set()
+        other.join()
+        assert here.poll(30)
+        assert here.recv() == before
+        child.join()
+        assert child.exitcode == 0
+
+
 # -- at the same time ------------------------------------------------------------------------------
 
 
@@ -201,3 +232,31 @@ def test_an_error_on_any_thread_is_raised():
 
         with pytest.raises(RuntimeError, match="one of them fails"):
             threads.together(work, 2, lambda counter=counter: counter.fill(1 << 62))
+
+
+def test_an_interrupt_just_when_all_begin_lets_the_others_end(monkeypatch):
+    class Interrupted(threading.Condition):
+        """Interrupts the caller once it has told the others to begin, and lets them do so."""
+
+        def notify_all(self):
+            super().notify_all()
+            if threading.current_thread() is caller and not interrupted:
+                interrupted.append(True)
+                raise KeyboardInterrupt
+
+        def __exit__(self, *error):
+            super().__exit__(*error)
+            if threading.current_thread() is caller and interrupted:
+                time.sleep(0.1)
+
+    caller, interrupted, ended = threading.current_thread(), [], []
+    given_up = threading.Event()
+
+    def wait(rank, count):
+        ended.append((rank, given_up.wait(30)))
+
+    monkeypatch.setattr(threads, "_AN_INSTANT", 30)
+    monkeypatch.setattr(threads.threading, "Condition", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        threads.together(wait, 3, given_up.set)
+    assert sorted(ended) == [(1, True), (2, True)]

@@ -19,10 +19,16 @@ class _Shared:
         self.lock = threading.Lock()
         self.libraries: list[Any] | None = None
         self.users = 0
-        self.before: list[int] = []
+        self.before: list[int] = []  # numbers of threads while there are users
 
 
-_of_process = PerProcess(_Shared)
+def _lift(shared: _Shared) -> None:
+    """End a limit of the parent's in a forked child, whose users did not come along."""
+    if shared.before:
+        _set(shared.libraries or [], shared.before)
+
+
+_of_process = PerProcess(_Shared, _lift)
 
 
 @contextmanager
@@ -51,6 +57,7 @@ def single_threaded_blas() -> Iterator[None]:
             shared.users -= 1
             if shared.users == 0:
                 _set(shared.libraries, shared.before)
+                shared.before = []
 
 
 def _set(libraries: Sequence[Any], counts: Sequence[int]) -> None:

@@ -8,13 +8,19 @@ State = TypeVar("State")
 
 
 class PerProcess(Generic[State]):
-    """Holds what `make` makes, made anew in a forked child: locks and threads do not survive."""
+    """Holds what `make` makes, made anew in a forked child: locks and threads do not survive.
 
-    def __init__(self, make: Callable[[], State]) -> None:
-        self._make = make
+    The child calls `take_over` with what its parent held, for what must be put right.
+    """
+
+    def __init__(
+        self, make: Callable[[], State], take_over: Callable[[State], None] = lambda before: None
+    ) -> None:
+        self._make, self._take_over = make, take_over
         self.value = make()
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._start_over)
 
     def _start_over(self) -> None:
-        self.value = self._make()
+        before, self.value = self.value, self._make()
+        self._take_over(before)

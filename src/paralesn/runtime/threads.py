@@ -155,13 +155,6 @@ def together(
     count: int | None = None  # of all who take part, once that is settled; 0 if it is called off
     outcomes: SimpleQueue[BaseException | None] = SimpleQueue()
 
-    def take_part(rank: int, of: int) -> None:
-        try:
-            function(rank, of)
-        except BaseException:
-            give_up()
-            raise
-
     def help_out() -> None:
         with changed:
             if count is not None:  # too late: the others have begun
@@ -173,32 +166,34 @@ def together(
         if not count:
             return
         try:
-            take_part(rank, count)
+            function(rank, count)
         except BaseException as error:
+            give_up()
             outcomes.put(error)
         else:
             outcomes.put(None)
 
-    def settle(number: int) -> int:
+    def settle(number: int) -> None:  # once and for all
         nonlocal count
         with changed:
-            count = number
+            if count is None:
+                count = number
             changed.notify_all()
-        return number
 
     if threads > 1:
         _call_for_help(help_out, threads - 1)
     try:
-        with changed:
-            changed.wait_for(lambda: len(ranks) >= threads - 1, timeout=_AN_INSTANT)
-            of = settle(len(ranks) + 1)
-    except BaseException:
-        settle(0)
-        raise
-    try:
-        take_part(0, of)
+        try:
+            with changed:
+                changed.wait_for(lambda: len(ranks) >= threads - 1, timeout=_AN_INSTANT)
+                settle(len(ranks) + 1)
+            function(0, count or 1)
+        except BaseException:  # an interrupt may come at any place, when the others have begun, too
+            settle(0)
+            give_up()
+            raise
     finally:
-        errors = [error for error in (outcomes.get() for _ in range(of - 1)) if error]
+        errors = [error for error in (outcomes.get() for _ in range((count or 1) - 1)) if error]
     if errors:
         raise errors[0]
 
