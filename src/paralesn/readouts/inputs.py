@@ -13,6 +13,7 @@ from sklearn.utils.validation import (
 
 from paralesn import checks
 from paralesn.runtime.memory import require_room
+from paralesn.series import unmasked
 
 FLOATS = (np.float64, np.float32)
 _ALPHA_BYTES = 1 << 9  # that the solution for one of them takes at least, as objects
@@ -48,12 +49,13 @@ def first_states(model: Any, X: Any, **options: Any) -> tuple[np.ndarray, np.nda
     """States (n, features) to fit `model` to, and the names of their features."""
     checks.in_memory("X", X)
     names = _get_feature_names(X)
+    X = unmasked(X)
     return check_array(X, dtype=FLOATS, estimator=model, input_name="X", **options), names
 
 
 def further_states(model: Any, X: Any, **options: Any) -> np.ndarray:
     """States (n, features) with the features that the fitted `model` knows."""
-    return np.asarray(validate_data(model, X, reset=False, dtype=FLOATS, **options))
+    return np.asarray(validate_data(model, unmasked(X), reset=False, dtype=FLOATS, **options))
 
 
 def states_with(model: Any, features: Features, X: Any, **options: Any) -> np.ndarray:
@@ -69,7 +71,8 @@ def numeric_targets(y: Any, rows: int | None = None, *, allow_nan: bool = False)
         raise ValueError("requires y to be passed, but the target y is None")
     checks.in_memory("y", y)
     finite: Any = "allow-nan" if allow_nan else True
-    array = check_array(y, ensure_2d=False, dtype=float, ensure_all_finite=finite, input_name="y")
+    options: Any = {"ensure_2d": False, "dtype": float, "ensure_all_finite": finite}
+    array = check_array(unmasked(y), input_name="y", **options)
     if array.ndim not in (1, 2):
         raise ValueError(f"y must be (n,) or (n, targets), got shape {array.shape}")
     if rows is not None and array.shape[0] != rows:
@@ -86,6 +89,15 @@ def predictions(values: np.ndarray) -> np.ndarray:
             f"not finite for row {row}: scale X and y before the fit"
         )
     return values
+
+
+def small_enough(*parts: np.ndarray) -> None:
+    """Raise unless what was computed from X and y is finite."""
+    if not all(np.isfinite(part).all() for part in parts):
+        raise ValueError(
+            "X and y must be small enough for squares in float64, got numbers whose squares "
+            "are not: scale X and y"
+        )
 
 
 def check_alphas(alphas: Any, positive: bool = False) -> None:
