@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 
 from paralesn import checks
 
-_WORTH_COMPILING = 1 << 28  # bytes of read-only input that are not copied
+_WORTH_COMPILING = 1 << 28  # bytes of read-only or unaligned input that are not copied
 SINGLE, BATCH, RAGGED = "single", "batch", "ragged"
 
 
@@ -64,8 +64,8 @@ class Series(NamedTuple):
             where = f"series {number}, " if self.kind == BATCH else ""
             where += f"step {step}, feature {feature}"
             raise _not_finite(name, self.rows[row, feature], dtype, where)
-        if not rows.flags.writeable and rows.nbytes < _WORTH_COMPILING:
-            rows = rows.copy()  # kernels are compiled anew for what is read-only
+        if not rows.flags.behaved and rows.nbytes < _WORTH_COMPILING:
+            rows = rows.copy()  # kernels are compiled anew for what is read-only or unaligned
         return self._replace(rows=rows)
 
     def cut(self, first: int, last: int) -> "Series":
@@ -109,7 +109,9 @@ def numeric(X: Any, name: str = "X") -> np.ndarray:
     if array.dtype == object and array.ndim:
         return _numbers(array, name)
     if array.dtype.kind not in "biuf":
-        text = f", such as {array.ravel()[0]!s:.40}" if array.dtype.kind in "US" else ""
+        text = (
+            f", such as {array.ravel()[0]!s:.40}" if array.dtype.kind in "US" and array.size else ""
+        )
         what = f"dtype {array.dtype}{text}" if array.ndim else f"dtype object: {type(X).__name__}"
         raise ValueError(f"{name} must hold real numbers, got {what}")
     return array
@@ -134,7 +136,7 @@ def _numbers(array: np.ndarray, name: str) -> np.ndarray:
     if text is not None:
         raise ValueError(f"{name} must hold real numbers, got dtype object, such as {text!r}")
     kind = type(values[0]).__name__ if values else ""
-    if hasattr(values[0] if values else None, "shape"):
+    if getattr(values[0] if values else None, "shape", ()):  # that of NumPy's numbers is ()
         raise TypeError(
             f"{name} must hold real numbers, got objects that are a {kind} each; several series "
             "are a list of arrays"
@@ -192,8 +194,8 @@ def convert(array: np.ndarray, dtype: np.dtype, name: str, first_step: int = 0) 
         where = f"series {series[0]}, " if series else ""
         where += f"step {first_step + step}, feature {feature}"
         raise _not_finite(name, array[position], dtype, where)
-    if not converted.flags.writeable and converted.nbytes < _WORTH_COMPILING:
-        return converted.copy()  # kernels are compiled anew for what is read-only
+    if not converted.flags.behaved and converted.nbytes < _WORTH_COMPILING:
+        return converted.copy()  # kernels are compiled anew for what is read-only or unaligned
     return converted
 
 

@@ -41,11 +41,15 @@ def fit_rows(rows: KeptRows, alphas: np.ndarray, overwrite: bool = False) -> Lin
         rows = rows.taken(used)
     X, Y, w = rows.X, rows.Y, rows.weight
     weight = None if (w == 1.0).all() else w
-    x_mean = X.mean(axis=0, dtype=float)
-    if weight is not None:
-        x_mean = np.einsum("i,ij->j", weight / weight.sum(), X)
-    y_mean = np.average(Y, axis=0, weights=weight)
-    Z, targets = _centred(X, weight, x_mean, overwrite), _centred(Y, weight, y_mean)
+    with np.errstate(over="ignore", invalid="ignore"):  # reported here
+        x_mean = X.mean(axis=0, dtype=float)
+        if weight is not None:
+            x_mean = np.einsum("i,ij->j", weight / weight.sum(), X)
+        y_mean = np.average(Y, axis=0, weights=weight)
+        Z, targets = _centred(X, weight, x_mean, overwrite), _centred(Y, weight, y_mean)
+        for values in (Z, targets):  # no sum of their squares is more than that
+            largest = np.float64(max(values.max(), -values.min()))
+            inputs.small_enough(largest**2 * values.size)
     share = w / w.sum()
     kept = np.arange(len(Z))
     if min(Z.shape) <= dual_statistics.SMALL:

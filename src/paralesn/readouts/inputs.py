@@ -87,7 +87,8 @@ def numeric_targets(y: Any, rows: int | None = None, *, allow_nan: bool = False)
     checks.in_memory("y", y)
     y = checks.masked_as_nan(y) if allow_nan else checks.unmasked("y", y)
     finite: Any = "allow-nan" if allow_nan else True
-    array = check_array(y, ensure_2d=False, dtype=float, ensure_all_finite=finite, input_name="y")
+    options: Any = {"ensure_2d": False, "dtype": float, "ensure_all_finite": finite}
+    array = check_array(y, input_name="y", **options)
     if array.ndim not in (1, 2):
         raise ValueError(f"y must be (n,) or (n, targets), got shape {array.shape}")
     if rows is not None and array.shape[0] != rows:
@@ -104,6 +105,15 @@ def predictions(values: np.ndarray) -> np.ndarray:
             f"not finite for row {row}: scale X and y before the fit"
         )
     return values
+
+
+def small_enough(*parts: np.ndarray | np.floating) -> None:
+    """Raise unless what was computed from X and y is finite."""
+    if not all(np.isfinite(part).all() for part in parts):
+        raise ValueError(
+            "X and y must be small enough for squares in float64, got numbers whose squares "
+            "are not: scale X and y"
+        )
 
 
 def check_alphas(alphas: Any, positive: bool = False) -> None:

@@ -11,6 +11,7 @@ from scipy.linalg.blas import dsyrk
 from paralesn.persistence import register
 from paralesn.persistence.fields import Floats, OpenFloats
 from paralesn.readouts import ridge_blocks
+from paralesn.readouts.inputs import small_enough
 from paralesn.readouts.ridge_problem import Problem, Solved, standardised
 from paralesn.readouts.ridge_statistics import RidgeStatistics
 from paralesn.readouts.triangular import product
@@ -85,11 +86,7 @@ def _group_path(
     with np.errstate(over="ignore", invalid="ignore"):  # reported here
         problem = standardised(factor, seen.constant)
         weight, cross, rest = problem.weight, problem.cross, problem.rest
-        if not all(np.isfinite(part).all() for part in (cross**2, rest, problem.scale)):
-            raise ValueError(
-                "X and y must be small enough for squares in float64, got numbers whose squares "
-                "are not: scale X and y"
-            )
+        small_enough(cross**2, rest, problem.scale, problem.mean, problem.standard)
     solve = ridge_blocks.solver(problem, float(alphas.min()), seen.rounding)
     if solve is None:
         solve = _by_singular_values(problem, alphas, max(seen.n_samples, seen.n_features))
