@@ -64,7 +64,8 @@ RECIPES = st.fixed_dictionaries(
 @cache
 def _real():
     """Records of every kind, as commands leave them."""
-    shipped = files("paralesn.paper").joinpath("data", runs.SHIPPED).read_text(encoding="utf-8")
+    data = files("paralesn.paper").joinpath("data")
+    shipped = data.joinpath("classification-records.jsonl").read_text(encoding="utf-8")
     chosen = configurations.shipped("smnist", "ParalESN", "extended")
     arena = made.run(chosen, 0, 0.8) | {"kind": "lra", "task": "lra-text"}
     long_term = made.run(chosen, 0, 0.4) | {
