@@ -52,3 +52,8 @@ def test_a_relation_of_duckdb_is_named():
     relation = duckdb.sql("select range as y from range(50)")
     with pytest.raises(TypeError, match=r"y must be in memory.*: call to_arrow_table\(\)"):
         pe.ReservoirForecaster().fit(relation)
+
+
+def test_an_empty_array_of_text_is_refused_as_text():
+    with pytest.raises(ValueError, match="X must hold real numbers, got dtype <U"):
+        series.numeric(np.empty((0, 1), "U3"))

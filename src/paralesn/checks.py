@@ -35,9 +35,9 @@ def masked_as_nan(value: Any) -> Any:
     """An array as it is, or in double precision with NaN, a missing value, for what is masked."""
     if not isinstance(value, np.ma.MaskedArray) or not np.ma.is_masked(value):
         return value
-    if value.dtype.kind == "c":  # refused wherever numbers are read
-        return value.data
-    return np.ma.filled(value.astype(float), np.nan)
+    # Whatever is no number is refused where it is read.
+    kind = float if value.dtype.kind in "biuf" else object
+    return np.ma.filled(value.astype(kind), np.nan)
 
 
 def integer(name: str, value: Any, least: int, most: int | None = None) -> int:

@@ -109,9 +109,8 @@ def numeric(X: Any, name: str = "X") -> np.ndarray:
     if array.dtype == object and array.ndim:
         return _numbers(array, name)
     if array.dtype.kind not in "biuf":
-        text = (
-            f", such as {array.ravel()[0]!s:.40}" if array.dtype.kind in "US" and array.size else ""
-        )
+        is_text = array.dtype.kind in "US" and array.size
+        text = f", such as {array.ravel()[0]!s:.40}" if is_text else ""
         what = f"dtype {array.dtype}{text}" if array.ndim else f"dtype object: {type(X).__name__}"
         raise ValueError(f"{name} must hold real numbers, got {what}")
     return array

@@ -28,21 +28,24 @@ class Overflow(ValueError):
     Parameters
     ----------
     dtype : str
-    largest : float
-        The largest absolute value of the input.
+    largest, state : float
+        The largest absolute value of the input, and of the state it began from.
     series : int or None
         None for a single one.
     step : int or None
         By which it happened, counted as `series` in the call of the engine; None for live data.
     """
 
-    def __init__(self, dtype: str, largest: float, series: int | None, step: int | None) -> None:
-        super().__init__(dtype, largest, series, step)
-        self.dtype, self.largest, self.series, self.step = dtype, largest, series, step
+    def __init__(
+        self, dtype: str, largest: float, state: float, series: int | None, step: int | None
+    ) -> None:
+        super().__init__(dtype, largest, state, series, step)
+        self.dtype, self.largest, self.state = dtype, largest, state
+        self.series, self.step = series, step
 
     def placed(self, series: int | None, step: int | None) -> "Overflow":
         """The same error where series and steps are counted otherwise."""
-        return Overflow(self.dtype, self.largest, series, step)
+        return Overflow(self.dtype, self.largest, self.state, series, step)
 
     def live(self, is_single: bool) -> "Overflow":
         """The same error of a step of live data."""
@@ -52,9 +55,12 @@ class Overflow(ValueError):
         wider = " or take dtype='float64'" if self.dtype == "float32" else ""
         name, where = ("x", "") if self.step is None else ("X", f" at or before step {self.step}")
         where += "" if self.series is None else f" of series {self.series}"
+        values = f"values up to {self.largest:.6g}"
+        if self.state > self.largest and self.state >= LIMIT:
+            values += f" after a state up to {self.state:.6g}"
         return (
-            f"{name} must be small enough for states in {self.dtype}, got values up to "
-            f"{self.largest:.6g} and states that are not finite{where}: scale the inputs{wider}"
+            f"{name} must be small enough for states in {self.dtype}, got {values} and states that "
+            f"are not finite{where}: scale the inputs{wider}"
         )
 
 
@@ -79,9 +85,9 @@ def refuse_not_finite(
             row = _first_not_finite(out[target : target + (1 if last_only else steps)])
             wrong = wrong if row is None else row + (steps - 1 if last_only else 0)
         if wrong is not None:
-            with np.errstate(invalid="ignore"):
-                largest = float(np.abs(x[start : start + max(steps, 1)]).max(initial=0.0))
-            raise Overflow(x.dtype.name, largest, b, max(wrong, 0))
+            largest = float(np.abs(x[start : start + steps]).max(initial=0.0))
+            state = max(float(np.abs(h[b]).max(initial=0.0)) for h in before)
+            raise Overflow(x.dtype.name, largest, state, b, max(wrong, 0))
 
 
 def _first_not_finite(rows: np.ndarray) -> int | None:

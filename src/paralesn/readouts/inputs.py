@@ -57,19 +57,27 @@ class Features(NamedTuple):
 
 def first_states(model: Any, X: Any, **options: Any) -> tuple[np.ndarray, np.ndarray | None]:
     """States (n, features) to fit `model` to, and the names of their features."""
-    checks.in_memory("X", checks.unmasked("X", X))
+    checks.in_memory("X", _values("X", X))
     names = _get_feature_names(X)
     return check_array(X, dtype=FLOATS, estimator=model, input_name="X", **options), names
 
 
+def _values(name: str, X: Any) -> Any:
+    """An array as it is; raise for what scikit-learn would take for numbers, and is none."""
+    dtype = getattr(X, "dtype", None)
+    if getattr(dtype, "kind", "f") in "mM":
+        raise TypeError(f"{name} must hold numbers, got {dtype}")
+    return checks.unmasked(name, X)
+
+
 def states(X: Any) -> np.ndarray:
     """States (n, features) of a block."""
-    return np.asarray(check_array(checks.unmasked("X", X), dtype=FLOATS))
+    return np.asarray(check_array(_values("X", X), dtype=FLOATS))
 
 
 def further_states(model: Any, X: Any, **options: Any) -> np.ndarray:
     """States (n, features) with the features that the fitted `model` knows."""
-    checks.unmasked("X", X)
+    _values("X", X)
     return np.asarray(validate_data(model, X, reset=False, dtype=FLOATS, **options))
 
 
@@ -85,7 +93,7 @@ def numeric_targets(y: Any, rows: int | None = None, *, allow_nan: bool = False)
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     checks.in_memory("y", y)
-    y = checks.masked_as_nan(y) if allow_nan else checks.unmasked("y", y)
+    y = _values("y", checks.masked_as_nan(y) if allow_nan else y)
     finite: Any = "allow-nan" if allow_nan else True
     options: Any = {"ensure_2d": False, "dtype": float, "ensure_all_finite": finite}
     array = check_array(y, input_name="y", **options)

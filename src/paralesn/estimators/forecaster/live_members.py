@@ -12,6 +12,7 @@ from paralesn.estimators.forecaster.fitting import scaled
 from paralesn.estimators.forecaster.following import learner
 from paralesn.estimators.forecaster.online_members import learn_rows, look_back, recent
 from paralesn.estimators.forecaster.panel import LIST, LONG
+from paralesn.estimators.forecaster.values import refuse_large
 from paralesn.layers.state import State
 from paralesn.persistence import register
 from paralesn.persistence.fields import Counts, Floats, OpenFloats
@@ -107,6 +108,7 @@ class LiveMembers:
         fitted, count = self.fitted, self.fitted.count
         if row.shape != (self.width,) or np.isinf(row).any():
             raise ValueError(f"row must hold {self.width} finite values or NaN, got {row}")
+        refuse_large(row, "row")
         horizon = fitted.ensemble.horizon
         others = np.nan_to_num(scaled(row[None, count:], fitted.past_scaling))
         explained = [self._explained(position.ends, i, horizon + 1) for i in range(count)]
@@ -119,8 +121,6 @@ class LiveMembers:
         else:
             made, ensemble = ensemble.follow(histories, new, [others] * count, [origin] * count)
             ahead = [f[0] for f in made]
-        if not np.isfinite(ensemble.banks.state).all():
-            raise ValueError(f"row must be small enough for states in float64, got {row}")
         values = np.stack([f + e[1:] for f, e in zip(ahead, explained, strict=True)], axis=1)
         grown = [np.concatenate(pair) for pair in zip(histories, new, strict=True)]
         return (

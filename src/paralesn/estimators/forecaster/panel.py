@@ -17,7 +17,7 @@ from paralesn.estimators.forecaster.frames import (
     zone_of,
 )
 from paralesn.estimators.forecaster.grid import Grid, check_order, on_grid, usual_clock
-from paralesn.estimators.forecaster.values import is_number, numbers, times_of
+from paralesn.estimators.forecaster.values import is_number, numbers, refuse_large, times_of
 from paralesn.persistence import register
 from paralesn.tables.clock import Clock, clock_of
 
@@ -132,6 +132,7 @@ def read_panel(
             raise ValueError(
                 f"{who} must be finite or NaN, got infinity at step {infinite.argmax()}"
             )
+        refuse_large(array, who)
         count = int(np.isfinite(array).sum())
         if not array.size or count < least:
             what = f"{count} sample" if count == 1 else f"{count}"

@@ -6,15 +6,26 @@ from typing import Any
 
 import numpy as np
 
-from paralesn import series
+from paralesn import checks, series
 from paralesn.estimators.forecaster.frames import Index, as_exact
 from paralesn.tables.date_parts import to_nanoseconds
+
+LARGEST = 1e300  # value that is read: sums of larger ones may be infinite
+
+
+def refuse_large(values: np.ndarray, name: str) -> None:
+    """Raise for values, finite or NaN, whose sums may be beyond double precision."""
+    large = np.abs(values) > LARGEST
+    if large.any():
+        row = int(np.argwhere(large)[0, 0])
+        raise ValueError(
+            f"{name} must be within -{LARGEST:g} and {LARGEST:g}, got {values[row]} at step {row}"
+        )
 
 
 def numbers(data: Any, name: str) -> np.ndarray:
     """An array of floats; None and masked values become NaN."""
-    if isinstance(data, np.ma.MaskedArray):
-        data = np.ma.filled(data.astype(float), np.nan)
+    data = checks.masked_as_nan(data)
     with suppress(TypeError, ValueError, OverflowError):
         array = np.asarray(data)
         array = array.astype(float) if array.dtype == object else array
