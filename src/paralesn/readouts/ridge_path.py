@@ -84,7 +84,8 @@ def _group_path(
     with np.errstate(over="ignore", invalid="ignore"):  # reported here
         problem = standardised(factor, seen.constant)
         weight, cross, rest = problem.weight, problem.cross, problem.rest
-        if not all(np.isfinite(part).all() for part in (cross**2, rest, problem.scale)):
+        parts = (cross**2, rest, problem.scale, problem.mean, problem.y_mean)
+        if not all(np.isfinite(part).all() for part in parts):
             raise ValueError(
                 "X and y must be small enough for squares in float64, got numbers whose squares "
                 "are not: scale X and y"
