@@ -157,3 +157,17 @@ def test_below_the_largest_input_nothing_overflows(rng):
         states, state = res.run(x)
         assert np.isfinite(states).all()
         assert np.isfinite(state.layers[0]).all()
+
+
+@pytest.mark.parametrize("pool", ["mean", "std"])
+def test_pooled_states_are_right_or_refused(engine, pool):
+    """Raw states that fit single precision, whose sums or squares may not."""
+    raw = {"mixing": False, "units": 3, "input_scale": 1.0}
+    x = np.full(40, 0.1)
+    x[5:9] = 1.5e38
+    expected = single(**raw, dtype="float64").pool(x, pool)
+    try:
+        pooled = single(**raw, engine=engine).pool(x, pool)
+    except Overflow:
+        return
+    np.testing.assert_allclose(pooled, expected, rtol=1e-4)

@@ -85,9 +85,24 @@ def refuse_not_finite(
             row = _first_not_finite(out[target : target + (1 if last_only else steps)])
             wrong = wrong if row is None else row + (steps - 1 if last_only else 0)
         if wrong is not None:
-            largest = float(np.abs(x[start : start + steps]).max(initial=0.0))
-            state = max(float(np.abs(h[b]).max(initial=0.0)) for h in before)
-            raise Overflow(x.dtype.name, largest, state, b, max(wrong, 0))
+            raise _overflow(x[start : start + steps], before, b, max(wrong, 0))
+
+
+def refuse_pooled(x: np.ndarray, batch: Batch, before: States, out: np.ndarray) -> None:
+    """Raise `Overflow` for the first series whose states, pooled to a row of `out`, are too large.
+
+    Sums and squares may be where states are not.
+    """
+    for b, (start, target, steps) in enumerate(batch.each()):
+        if not np.isfinite(out[target]).all():
+            raise _overflow(x[start : start + steps], before, b, steps - 1)
+
+
+def _overflow(x: np.ndarray, before: States, series: int, step: int) -> Overflow:
+    """The error for a series with inputs `x`."""
+    largest = float(np.abs(x).max(initial=0.0))
+    state = max(float(np.abs(h[series]).max(initial=0.0)) for h in before)
+    return Overflow(x.dtype.name, largest, state, series, step)
 
 
 def _first_not_finite(rows: np.ndarray) -> int | None:

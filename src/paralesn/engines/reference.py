@@ -11,7 +11,7 @@ import numpy as np
 
 from paralesn.engines.base import Batch, Layer, States
 from paralesn.engines.feed_back import feed_back
-from paralesn.engines.overflow import Overflow, refuse_not_finite
+from paralesn.engines.overflow import Overflow, refuse_not_finite, refuse_pooled
 from paralesn.layers.delays import DelayLayer
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.layers.operators import Cycle, Dense, Identity, Operator, Sparse
@@ -194,7 +194,10 @@ def pool(
             raise error.placed(b, error.step) from None
         cuts = [steps * s // segments for s in range(segments + 1)]
         parts = [states[begin:end] for begin, end in itertools.pairwise(cuts)]
-        out[target] = np.concatenate([STATISTICS[name](part) for part in parts for name in pools])
+        with np.errstate(over="ignore", invalid="ignore"):  # reported below
+            pooled = [STATISTICS[name](part) for part in parts for name in pools]
+        out[target] = np.concatenate(pooled)
+    refuse_pooled(x, batch, state, out)
 
 
 def loop(

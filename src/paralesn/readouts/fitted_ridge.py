@@ -141,7 +141,8 @@ class FittedRidge:
     ) -> Self:
         """Add rows: a few to the solution there is, many so that it must be found anew."""
         before = self.statistics
-        after = before.with_rows(X, y, weight, float(alphas.min()))
+        with np.errstate(over="ignore", invalid="ignore"):  # who solves looks at what came of it
+            after = before.with_rows(X, y, weight, float(alphas.min()))
         added = self.added + X.shape[0]
         is_due = self._chooses(alphas) and 3 * added >= after.effective_samples
         if not (before.n_samples and before.is_few(X.shape[0])) or is_due:

@@ -86,7 +86,7 @@ def _group_path(
     with np.errstate(over="ignore", invalid="ignore"):  # reported here
         problem = standardised(factor, seen.constant)
         weight, cross, rest = problem.weight, problem.cross, problem.rest
-        small_enough(cross**2, rest, problem.scale, problem.mean, problem.standard)
+        small_enough(cross**2, rest, problem.scale, problem.mean, problem.y_mean, problem.standard)
     solve = ridge_blocks.solver(problem, float(alphas.min()), seen.rounding)
     if solve is None:
         solve = _by_singular_values(problem, alphas, max(seen.n_samples, seen.n_features))

@@ -13,7 +13,7 @@ from paralesn.engines.cpu.layer_pass import Pass
 from paralesn.engines.cpu.program import Block, Buffer, Program, advance_layer, prepare
 from paralesn.engines.cpu.stepping import Steps, single_steps
 from paralesn.engines.feed_back import feed_back
-from paralesn.engines.overflow import LIMIT, look_at_states, refuse_not_finite
+from paralesn.engines.overflow import LIMIT, look_at_states, refuse_not_finite, refuse_pooled
 from paralesn.layers.diagonal import DiagonalLayer
 from paralesn.runtime import threads
 from paralesn.runtime.buffers import empty
@@ -90,6 +90,9 @@ def pool(
     if large or any_beyond(x, program.largest):
         columns = out.shape[1] // (segments * len(pools))
         look_at_states(run, program, x, batch, state, columns)
+        refuse_pooled(x, batch, state, out)
+    elif not (program.mixing and isinstance(program.drawn[-1], DiagonalLayer)):
+        refuse_pooled(x, batch, state, out)  # states without a tanh, whose sums may be large
 
 
 def step(

@@ -18,6 +18,7 @@ from paralesn.engines.overflow import (
     largest_input,
     look_at_states,
     refuse_not_finite,
+    refuse_pooled,
 )
 from paralesn.engines.torch import advance
 from paralesn.engines.torch import pool as torch_pool
@@ -261,6 +262,7 @@ def pool(
     if is_large(program.largest, x, state) or not np.isfinite(out).all():
         columns = out.shape[1] // (segments * len(pools))
         look_at_states(run, program, x, batch, state, columns)
+    refuse_pooled(x, batch, state, out)
 
 
 def loop(

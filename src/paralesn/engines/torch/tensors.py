@@ -13,7 +13,7 @@ import numpy as np
 
 from paralesn import series
 from paralesn.engines.base import Batch
-from paralesn.engines.overflow import is_large, refuse_not_finite
+from paralesn.engines.overflow import is_large, refuse_not_finite, refuse_pooled
 from paralesn.layers.state import State, ended
 from paralesn.series import BATCH, RAGGED, SINGLE, Series
 
@@ -186,6 +186,9 @@ def pool(
     finite = sys.modules["torch"].isfinite(rows.detach()).all()
     if not finite or is_large(program.largest, x.detach(), [h.detach() for h in before]):
         run(program, data, state, origin)  # refuses states that not every pool shows
+        pooled = np.asarray(rows.detach().cpu())
+        each = Batch.one_row_each(data.lengths)
+        refuse_pooled(np.asarray(x.detach().cpu()), each, _arrays(before), pooled)
     return rows[0] if data.kind == SINGLE else rows
 
 
