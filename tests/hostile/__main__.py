@@ -50,7 +50,7 @@ class Fuzzer:
 
     def _run(self, name: str, seconds: float) -> None:
         """Run an attack in a process of its own."""
-        environment = dict(os.environ)
+        environment = trying.environment()
         if name.endswith(CHECKED):
             environment |= {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": self._kernels.name}
         began = time.monotonic()

@@ -18,6 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from hostile import trying
+
 TOO_LONG = 60.0  # seconds of a child; then it is killed, and that is a failure
 _LINGERING = 3.0  # seconds for what a child started to end after it
 
@@ -28,7 +30,7 @@ class _Nursery:
     def __init__(self):
         self._process = subprocess.Popen(
             [sys.executable, "-m", "hostile.nursery"], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, text=True,
+            stdout=subprocess.PIPE, text=True, env=trying.environment(),
         )  # fmt: skip
         atexit.register(self._close)
 

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import os
 import pkgutil
 import shutil
 import tempfile
@@ -31,6 +32,12 @@ def names() -> list[str]:
 
 def attack_named(name: str) -> ModuleType:
     return importlib.import_module(f"hostile.attacks.{name}")
+
+
+def environment() -> dict[str, str]:
+    """The environment of a process that finds the attacks, too, wherever it is started."""
+    folders = [str(Path(__file__).parents[1]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, folders))}
 
 
 @dataclass

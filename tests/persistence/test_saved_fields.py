@@ -24,7 +24,7 @@ VARIED = {  # fields that hold what users choose
     "FittedClassifier.readout", "FittedRegressor.readout", "FittedSeriesRegressor.features",
     "FittedSeriesRegressor.readout", "FittedStateForecaster.readout", "Layout.names",
     "SeriesSurvey.targets", "SharedLessons.after", "SharedLessons.before", "SharedReadout.readout",
-    "StatePartial.readout", "StatePartial.rows",
+    "SharedReadout.reservoir", "StatePartial.readout", "StatePartial.rows",
 }  # fmt: skip
 
 
@@ -156,8 +156,11 @@ def test_values_of_other_types_are_refused(name, tmp_path):
 
 def test_states_that_are_not_finite_are_never_saved(tmp_path):
     _, state = pe.ParalESN(8, layers=2).run(X)
-    broken = replace(state, layers=(state.layers[0], np.full(8, np.nan)))
     live = Live(pe.ReservoirRegressor(pe.ESN(8)).fit(X, Y))
+    with pytest.raises(ValueError, match="state of layer 2 must be finite, got NaN or infinity"):
+        replace(state, layers=(state.layers[0], np.full(8, np.nan)))
+    _, broken = pe.ParalESN(8, layers=2).run(X)
+    broken.layers[1][:] = np.nan  # after it was made
     for model in (broken, replace(live.state, state=broken)):
         with pytest.raises(
             ValueError, match=r"layers of State\[1\] must be .* got NaN or infinity"

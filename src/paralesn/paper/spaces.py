@@ -74,6 +74,8 @@ def hyperparameters(
         ("protocol ", VALUES | configuration.get("protocol", {}), ways(task, space)),
     ):
         for name, spec in specs.items():
+            if name not in arguments and model.trained:
+                continue  # there is no default: the trial draws it
             value = arguments[name] if name in arguments else defaults[name]
             parameters |= _parameters(prefix + name, spec, value)
     return parameters

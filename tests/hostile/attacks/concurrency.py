@@ -30,7 +30,7 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import paralesn as pe
-from hostile import nursery
+from hostile import nursery, trying
 from paralesn.runtime import threads
 
 CASES = 8
@@ -74,8 +74,9 @@ class _Server:
         # From a module with a name, which processes that are spawned import again.
         serve = "from hostile.attacks import concurrency; concurrency.serve()"
         self._process = subprocess.Popen(
-            [sys.executable, "-c", serve], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+            [sys.executable, "-c", serve], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True, env=trying.environment(),
+        )  # fmt: skip
         atexit.register(self._close)
 
     def ask(self, *request):
