@@ -243,7 +243,7 @@ class Reservoir(Drawable):
         >>> z.shape
         (16,)
         """
-        if not hasattr(self, "layers_"):
+        if not hasattr(self, "_plans"):
             self._ensure_drawn(series.features_of_step(x))
         plan = self.plan()
         if plan.takes_tensors and tensors.is_tensor(x):

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from threading import RLock
 from typing import Any, Self
 
 import numpy as np
@@ -15,11 +16,13 @@ from paralesn.layers.patches import Patches
 from paralesn.layers.state import fingerprint
 from paralesn.persistence import register
 from paralesn.persistence.fields import Names
+from paralesn.runtime.process import PerProcess
 from paralesn.scaling import Scaling
 from paralesn.series import Series
 from paralesn.sources import Source
 
 _ROWS = 1 << 16  # time steps checked at a time
+_drawing = PerProcess(RLock)
 _PRECISIONS = {name: np.dtype(name) for name in ("float32", "float64")}
 
 
@@ -123,15 +126,22 @@ class Drawable(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator,
         self._settle()
 
     def _settle(self) -> None:
-        """Derive what follows from the layers."""
+        """Derive what follows from the layers; plans come last, as a sign that all is there."""
         self.n_parameters_ = self.count_parameters()
-        self.fingerprint_ = fingerprint(self.layers_)
+        self.fingerprint_ = fingerprint(self._parts())
         self._plans = {}
 
+    def _parts(self) -> tuple[Any, ...]:
+        """What states belong to: arrays that tell this model from another one."""
+        return self.layers_
+
     def _ensure_drawn(self, n_features: int) -> None:
-        if not hasattr(self, "layers_"):
-            self.check_hyperparameters()
-            self._draw_for(n_features)
+        if hasattr(self, "_plans"):
+            return
+        with _drawing.value:  # a first use may be that of several threads
+            if not hasattr(self, "_plans"):
+                self.check_hyperparameters()
+                self._draw_for(n_features)
 
     @property
     def n_features_out_(self) -> int:

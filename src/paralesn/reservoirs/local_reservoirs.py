@@ -12,7 +12,6 @@ from paralesn import checks, series
 from paralesn.engines import local
 from paralesn.engines.base import Layer
 from paralesn.layers.patches import Patches
-from paralesn.layers.state import fingerprint
 from paralesn.persistence import register
 from paralesn.persistence.fields import Names
 from paralesn.reservoirs.base import Plan, Reservoir
@@ -173,10 +172,9 @@ class LocalReservoirs(TunableDefaults, Reservoir):
         self.reservoir_.fit(np.zeros((1, self.patches_.width)))
         return self.reservoir_.layers_
 
-    def _settle(self) -> None:
-        """Derive what follows from the layers; where patches lie is part of the model."""
-        super()._settle()
-        self.fingerprint_ = fingerprint((*self.layers_, self.patches_))
+    def _parts(self) -> tuple[Any, ...]:
+        """Layers, and where patches lie."""
+        return (*self.layers_, self.patches_)
 
     def on_field(self, n_features: int) -> "LocalReservoirs":
         """Copies of the same drawn reservoir on a field of another size."""
