@@ -199,7 +199,7 @@ def test_a_run_that_fails_leaves_the_others_on_record(engine, cluster, killing, 
 
 
 def test_an_interruption_keeps_what_is_done_and_ends_the_rest(cluster, killing, path):
-    wanted, done = killing(seconds=0.5), []
+    wanted, done = killing(seconds=1.5), []
 
     def after_the_first():
         done.append(time.monotonic())
