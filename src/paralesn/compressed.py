@@ -49,10 +49,12 @@ def bounded(content: IO[bytes], path: Path, compressed: int) -> IO[bytes]:
 
 
 def check_zip(archive: "ZipFile", path: Path, compressed: int) -> None:
-    """Refuse an archive whose files say that they are larger than what it may hold.
+    """Refuse an archive whose files say that they are larger than what it may hold, or elsewhere.
 
     None of them can be larger than it says: reading stops there.
     """
+    if not all(0 <= member.header_offset < compressed for member in archive.infolist()):
+        raise DamagedFileError(f"{path} is damaged: it says that content lies outside of it")
     if sum(member.file_size for member in archive.infolist()) > largest_content(compressed):
         raise _too_large(path, largest_content(compressed))
 

@@ -261,6 +261,29 @@ def test_blocks_and_merges_in_any_order_see_the_same(rows, columns, cuts, order,
     np.testing.assert_allclose(total.predict(Z), whole.predict(Z), rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_what_is_long_forgotten_weighs_nothing(alpha, rng):
+    Z, Y = rng.normal(size=(30, 4)), rng.normal(size=(30, 2))
+    ridge = pe.Ridge([alpha]).fit(Z, Y)
+    # Without a penalty the solution stays; any penalty outweighs what is left.
+    expected = np.broadcast_to(Y.mean(0), Y.shape) if alpha else ridge.predict(Z)
+    for _ in range(100):
+        ridge.forget(1e-30)
+    np.testing.assert_allclose(ridge.predict(Z), expected, atol=1e-9)
+    fresh = pe.Ridge([alpha]).fit(Z[:20] + 1.0, Y[:20])
+    ridge.partial_fit(Z[:20] + 1.0, Y[:20])
+    np.testing.assert_allclose(ridge.predict(Z), fresh.predict(Z), atol=1e-9)
+
+
+def test_rows_without_weight_are_no_rows_of_a_target(rng):
+    Z, Y = rng.normal(size=(30, 4)), rng.normal(size=(30, 2))
+    Y[:20, 1] = np.nan
+    weight = np.r_[np.ones(20), np.zeros(10)]
+    ridge = pe.Ridge(nan_targets="omit")
+    with pytest.raises(ValueError, match="y must hold a number of some weight for target 1"):
+        ridge.fit(Z, Y, sample_weight=weight).predict(Z)
+
+
 def test_forgetting_is_exponential_weighting(rng):
     Z, y = rng.normal(size=(200, 5)), rng.normal(size=200)
     ridge = pe.Ridge([0.1]).partial_fit(Z[:1], y[:1])

@@ -15,6 +15,7 @@ from paralesn.readouts.ridge_rows import Rows
 _ROWS = 8192  # rows added to a factor at a time
 _TARGETS = 64  # targets that share a factor, at least
 _SHARE = 16  # a block of so many times fewer rows than states has few
+_FAINTEST = 1e-100  # root of a weight that is not forgotten further: it would become zero
 
 
 @register
@@ -132,7 +133,7 @@ class RidgeStatistics:
     def forgotten(self, factor: float) -> Self:
         """Multiply the weight of every row by `factor`."""
         root = float(factor) ** 0.5
-        factors = tuple(None if known is None else known * root for known in self.factors)
+        factors = tuple(None if known is None else _faded(known, root) for known in self.factors)
         effective, lost = self.effective_samples * float(factor), self.rounding * float(factor)
         return replace(self, factors=factors, effective_samples=effective, rounding=lost)
 
@@ -147,7 +148,11 @@ class RidgeStatistics:
             and self.rounding >= 0
             and all(
                 factor is None
-                or (factor.ndim == 2 and 1 <= len(factor) <= factor.shape[1] == 1 + p + len(group))
+                or (
+                    factor.ndim == 2
+                    and 1 <= len(factor) <= factor.shape[1] == 1 + p + len(group)
+                    and _has_means(factor)
+                )
                 for factor, group in zip(self.factors, self.groups, strict=True)
             )
         )
@@ -189,7 +194,21 @@ class RidgeStatistics:
         if not self.omits_nan:
             return Rows(X, y, root_weight)
         known = ~np.isnan(y[:, 0])
+        if root_weight is not None:
+            known &= root_weight > 0
         return Rows(X[known], y[known], None if root_weight is None else root_weight[known])
+
+
+def _faded(factor: np.ndarray, root: float) -> np.ndarray:
+    """A factor times the root of what is left of its rows' weight."""
+    weight = abs(factor[0, 0])
+    return factor * max(root, min(1.0, _FAINTEST / weight)) if weight else factor
+
+
+def _has_means(factor: np.ndarray) -> bool:
+    """Whether the rows of a factor have a weight, and means."""
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(factor[0] / factor[0, 0]).all())
 
 
 def _known(first: np.ndarray | None, second: np.ndarray | None) -> np.ndarray | None:

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 import numba
 
+from paralesn import checks
 from paralesn.runtime.process import PerProcess
 
 Item = TypeVar("Item")
@@ -58,6 +59,7 @@ def available() -> int:
 
 def count(n_jobs: int | None) -> int:
     """Number of threads that `n_jobs` asks for; negative counts back from all cores."""
+    n_jobs = checks.jobs(n_jobs)  # of a model from a file, which nothing has looked at before
     if n_jobs is None:
         return available()
     limit = _limit.get()

@@ -22,6 +22,7 @@ from paralesn.runtime import compiler, kernel_cache, kernel_files
 CASES = 15
 STRANGER = 54321  # number of a user that is somebody else
 STUCK = 60  # seconds
+LARGE = 2**30  # bytes; a file of holes is not read
 MARK = "PARALESN_HOSTILE_MARK"  # names a file that a pickle would make if it was loaded
 
 
@@ -216,6 +217,8 @@ def _mix(path, other, how):
     """Exchange, copy or link two files."""
     if not other.is_file() or other == path:
         return
+    if max(path.stat().st_size, other.stat().st_size) >= LARGE:
+        return
     ours, theirs = path.read_bytes(), other.read_bytes()
     if how == "link to":
         path.unlink()
@@ -263,7 +266,7 @@ def _look(sub):
     """Names in a folder, and what is in the files that are small."""
     return {
         path.name: path.read_bytes()
-        if not path.is_symlink() and path.is_file() and path.stat().st_size < 2**30
+        if not path.is_symlink() and path.is_file() and path.stat().st_size < LARGE
         else None
         for path in sub.iterdir()
     }

@@ -136,7 +136,7 @@ def _edited(record, edit):
 
 
 def _flipped(line, edit):
-    at = edit[2] % len(line)
+    at = edit[2] % max(1, len(line))
     return line[:at] + bytes([edit[3]]) + line[at + 1 :]
 
 
