@@ -280,7 +280,7 @@ def test_rows_without_weight_are_no_rows_of_a_target(rng):
     Y[:20, 1] = np.nan
     weight = np.r_[np.ones(20), np.zeros(10)]
     ridge = pe.Ridge(nan_targets="omit")
-    with pytest.raises(ValueError, match="y must hold a number of some weight for target 1"):
+    with pytest.raises(ValueError, match="y must hold a number with weight for target 1"):
         ridge.fit(Z, Y, sample_weight=weight).predict(Z)
 
 

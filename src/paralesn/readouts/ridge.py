@@ -392,7 +392,7 @@ class Ridge(
         seen = self._fitted().statistics
         factor = seen.factors[-1]
         if factor is None:
-            raise ValueError("y must hold a number of some weight for the last target, got none")
+            raise ValueError("y must hold a number with weight for the last target, got none")
         return moments(factor, seen.constant)
 
     @property

@@ -30,7 +30,7 @@ def left_out_residuals(
     result = np.empty(residuals.shape)
     for targets, factor in zip(seen.groups, seen.factors, strict=True):
         if factor is None:
-            raise ValueError(f"y must hold a number of some weight for target {targets[0]}, got none")
+            raise ValueError(f"y must hold a number with weight for target {targets[0]}, got none")
         problem = standardised(factor, seen.constant)
         Z = (X - problem.mean) * problem.inverse
         columns = np.array(targets)

@@ -69,7 +69,7 @@ def ridge_path(seen: RidgeStatistics, alphas: Sequence[float], gamma: float = 1.
     mean = scale = np.zeros(seen.n_features)
     for targets, factor in zip(seen.groups, seen.factors, strict=True):
         if factor is None:
-            raise ValueError(f"y must hold a number of some weight for target {targets[0]}, got none")
+            raise ValueError(f"y must hold a number with weight for target {targets[0]}, got none")
         group = _group_path(factor, seen, penalties, gamma)
         columns = list(targets)
         coefs[..., columns] = group.coefs
