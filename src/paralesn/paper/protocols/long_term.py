@@ -2,13 +2,12 @@
 
 All seven features, every step up to the horizon, from every step of the test split at which that
 many follow; mean squared and absolute errors of standardised values. A `StateForecaster` is
-trained on the training split only; the validation split chose its configuration.
+trained on the training split only; the validation split chose its configuration, and whether the
+readout that the features share is corrected for each of them.
 """
 
-import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,9 @@ from paralesn.paper.catalogue import Task, read, tasks
 from paralesn.paper.configurations import Tuned
 from paralesn.paper.fields import OF_RUNS, POSITIVE
 from paralesn.paper.protocol import Protocol, Tell, Work
+from paralesn.paper.protocols import long_term_corrections
+from paralesn.paper.protocols import long_term_search as search
+from paralesn.paper.protocols.long_term_search import MODEL
 from paralesn.paper.records import Record
 from paralesn.paper.results import Cell, Cells, Row
 from paralesn.paper.table import Column, Digits, Entry, Line, Number, Table
@@ -29,16 +31,9 @@ from paralesn.reservoirs.paralesn import ParalESN
 
 SETS = ("etth1", "etth2", "ettm1", "ettm2")
 HORIZON = 192
-MODEL = "ReservoirForecaster"
-_NAMES = ("units", "rho", "theta", "phases")  # hyperparameters that are searched
-_SEARCH_SEED = 1000
-_FINALISTS, _FINAL_SEEDS = 4, range(1001, 1003)
 _WASHOUT = 300
 _EVERY = {"ettm1": 4, "ettm2": 4}  # learnt from once an hour, where there are four rows in it
-_FILE = "longterm.toml"
-_SPACE = "extended"  # the paper has none for it
-_TRIAL = "long-term trial"
-_FIELDS = {**OF_RUNS, "chosen": POSITIVE}
+_FIELDS = {**OF_RUNS, "chosen": POSITIVE, "shared": POSITIVE}
 
 
 def forecaster(run: Record, penalties: Iterable[float], held_out: float = 0.0) -> StateForecaster:
@@ -46,6 +41,7 @@ def forecaster(run: Record, penalties: Iterable[float], held_out: float = 0.0) -
     arguments: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in run["configuration"].items()
+        if name != search.CORRECTION
     }
     return StateForecaster(
         ParalESN(mixing=False, **arguments, n_jobs=1, seed=run["seed"]),
@@ -60,35 +56,40 @@ def forecaster(run: Record, penalties: Iterable[float], held_out: float = 0.0) -
     )
 
 
-def errors(model: StateForecaster, split: np.ndarray) -> dict[str, float]:
-    """Errors of forecasts of a split (time, features) that continues what the model has seen."""
-    first = model.forecast()[None]
-    later = model.predict(split[:-HORIZON], follow=True)
-    wanted = np.lib.stride_tricks.sliding_window_view(split, HORIZON, axis=0).swapaxes(1, 2)
-    squares = absolutes = 0.0
-    for predicted, truth in ((first, wanted[:1]), (later, wanted[1:])):
-        off = predicted - truth
-        squares, absolutes = squares + float((off**2).sum()), absolutes + float(np.abs(off).sum())
-    return {"mse": squares / wanted.size, "mae": absolutes / wanted.size}
-
-
 def measure(run: Record) -> Record:
     """Train on the training split, and test."""
     data = load_ett_rows(run["task"])
+    seen = np.concatenate([data.train, data.validation])  # the latter is read, not learnt from
+    penalty = run["configuration"].get(search.CORRECTION)
     start = time.perf_counter()
     model = forecaster(run, [run["alpha"]]).fit(data.train)
+    corrected = None
+    if penalty is not None:
+        corrected = long_term_corrections.corrections(model, data.train, [penalty])
     seconds = time.perf_counter() - start
-    model.update(data.validation)  # read, not learnt from
-    return {"metric": "mse", "metrics": errors(model, data.test), "seconds": seconds}
+    errors = long_term_corrections.errors(model, seen, data.test, corrected)
+    return {"metric": "mse", "metrics": errors, "seconds": seconds}
 
 
 def validate(run: Record) -> Record:
     """Judge a configuration by the validation split, with the penalty that does best there.
 
     By the squared error in units of the variance of what is to be predicted, each step of the
-    horizon counting the same.
+    horizon counting the same. Where the penalty of the shared readout is given, that of its
+    corrections is judged.
     """
-    data, space = load_ett_rows(run["task"]), read(_FILE)["space"]
+    data, space = load_ett_rows(run["task"]), read(search.FILE)["space"]
+    if run["alpha"] is not None:
+        model, penalties = forecaster(run, [run["alpha"]]).fit(data.train), space["corrections"]
+        shared, *corrected = long_term_corrections.validation_scores(
+            model, data.train, data.validation, penalties
+        )
+        best = int(np.argmin(corrected))
+        return {
+            "validation": float(corrected[best]),
+            "chosen": float(penalties[best]),
+            "shared": float(shared),
+        }
     series = np.concatenate([data.train, data.validation])
     share = len(data.validation) / len(series)
     model = forecaster(run, space["alphas"], share).fit(series)
@@ -96,73 +97,11 @@ def validate(run: Record) -> Record:
     return {"validation": float(scores.min()), "chosen": float(model.readout_.alpha_)}
 
 
-def trials(sets: Iterable[str]) -> list[Record]:
-    """Runs that a search consists of at first: every configuration of the space."""
-    space = read(_FILE)["space"]
-    return [
-        _trial(name, dict(zip(_NAMES, values, strict=True)), _SEARCH_SEED)
-        for name in sets
-        for values in product(space["units"][name], *(space[field] for field in _NAMES[1:]))
-    ]
-
-
-def finals(known: Iterable[Record]) -> list[Record]:
-    """Runs of the best configurations of each set with further seeds."""
-    wanted = []
-    for name, groups in _grouped(known).items():
-        ranked = sorted(groups, key=lambda group: group[0]["validation"])
-        for group, seed in product(ranked[:_FINALISTS], _FINAL_SEEDS):
-            wanted.append(_trial(name, group[0]["configuration"], seed))
-    return wanted
-
-
-def choose(known: Iterable[Record]) -> dict[str, Tuned]:
-    """The best configuration of each set on validation data, of those judged by most seeds."""
-    chosen = {}
-    for name, groups in _grouped(known).items():
-        seeds = max(map(len, groups))
-        scores = {
-            float(np.mean([run["validation"] for run in group])): group
-            for group in groups
-            if len(group) == seeds
-        }
-        best = scores[min(scores)]
-        # Seeds may differ by a step of the grid: the middle, in the logarithm.
-        alpha = float(f"{np.exp(np.mean(np.log([run['chosen'] for run in best]))):.3g}")
-        configuration = best[0]["configuration"]
-        judged = (min(scores), len(groups), 0.0, seeds)
-        chosen[name] = Tuned(name, MODEL, _SPACE, configuration, alpha, *judged)
-    return chosen
-
-
-def _grouped(known: Iterable[Record]) -> dict[str, list[list[Record]]]:
-    """Runs by set and configuration."""
-    by_set: dict[str, dict[str, list[Record]]] = {}
-    for run in known:
-        key = json.dumps(run["configuration"], sort_keys=True)
-        by_set.setdefault(run["task"], {}).setdefault(key, []).append(run)
-    return {name: list(groups.values()) for name, groups in by_set.items()}
-
-
-def _trial(task: str, configuration: Mapping[str, Any], seed: int) -> Record:
-    return {
-        "kind": _TRIAL,
-        "task": task,
-        "model": MODEL,
-        "configuration": dict(configuration),
-        "alpha": None,
-        "seed": seed,
-    }
-
-
-# -- the protocol ----------------------------------------------------------------------------------
-
-
 class LongTerm(Protocol):
     """Forecasts of ETT at every step up to the horizon, beside published ones."""
 
     name, title, seeds = "long-term", "Long-term forecasting", 5
-    spaces = (_SPACE,)
+    spaces = (search.SPACE,)
     in_paper = False
     needed = ("task", "model", "seed", "configuration", "alpha", "metric", "metrics", "seconds")
     needed_of_trials = ("task", "model", "seed", "configuration", "validation", "chosen")
@@ -182,7 +121,7 @@ class LongTerm(Protocol):
 
     def shipped(self, task: str, model: str, space: str) -> Tuned | None:
         """What our own search chose."""
-        return Tuned(task, MODEL, _SPACE, **read(_FILE)["chosen"][task], seconds=0.0)
+        return Tuned(task, MODEL, search.SPACE, **read(search.FILE)["chosen"][task], seconds=0.0)
 
     def plan(self, tuned: Tuned, seed: int) -> Record:
         """A run, without its result."""
@@ -198,7 +137,7 @@ class LongTerm(Protocol):
 
     def kinds(self) -> Mapping[str, Work]:
         """Runs that are reported, and trials of a search."""
-        return {self.name: self.measure, _TRIAL: lambda run, folder, tell: validate(run)}
+        return {self.name: self.measure, search.KIND: lambda run, folder, tell: validate(run)}
 
     def measure(self, run: Record, folder: Path, tell: Tell | None = None) -> Record:
         """Train on the training split, and test."""
@@ -209,23 +148,18 @@ class LongTerm(Protocol):
         return list(self.spaces)
 
     def trials(self, task: str, known: Iterable[Record], model: str | None = None) -> list[Record]:
-        """Every configuration and, once all are judged, the best of them with further seeds."""
-        first = trials([task])
-        judged = [run for run in known if run.get("kind") == _TRIAL and run["task"] == task]
-        once = [run for run in judged if run["seed"] == _SEARCH_SEED]
-        seen = [run["configuration"] for run in once]
-        if all(run["configuration"] in seen for run in first):
-            return first + finals(once)
-        return first
+        """Every configuration; the best of them with further seeds; corrections of the very best.
+
+        Each once those before are judged.
+        """
+        return search.trials(task, _judged(task, known))
 
     def choose(self, task: str, known: Iterable[Record], model: str | None = None) -> Tuned | None:
         """The finalist with the smallest error on the validation split."""
-        judged = [run for run in known if run.get("kind") == _TRIAL and run["task"] == task]
-        done = [(run["configuration"], run["seed"]) for run in judged]
-        wanted = self.trials(task, judged)
-        if not all((run["configuration"], run["seed"]) in done for run in wanted):
+        judged = _judged(task, known)
+        if not search.are_judged(self.trials(task, judged), judged):
             return None
-        return choose(judged).get(task)
+        return search.choose(judged).get(task)
 
     def knows(self, run: Record) -> bool:
         """Whether a run on record is of one of the sets."""
@@ -245,7 +179,9 @@ class LongTerm(Protocol):
     def cell(self, row: Row, runs: Sequence[Record]) -> Cell:
         """The runs of a set, beside what others published."""
         task = tasks()[runs[0]["task"]]
-        rivals = {rival: errors[task.name] for rival, errors in read(_FILE)["published"].items()}
+        rivals = {
+            rival: errors[task.name] for rival, errors in read(search.FILE)["published"].items()
+        }
         return results.cell(self.name, task, row, runs, rivals=rivals)
 
     def tables(self, cells: Cells) -> list[Table]:
@@ -264,6 +200,11 @@ class LongTerm(Protocol):
         title = f"Long-term forecasts, horizon {HORIZON}, every step, mean squared errors"
         note = "The best mean squared error of a row is bold. Rivals as they were published."
         return [Table(self.name, title, "set", columns, [_line(cell) for cell in ours], note)]
+
+
+def _judged(task: str, known: Iterable[Record]) -> list[Record]:
+    """Trials of a set on record."""
+    return [run for run in known if run.get("kind") == search.KIND and run["task"] == task]
 
 
 def _line(cell: Cell) -> Line:
