@@ -1,7 +1,9 @@
 """Threads: safe under fork, nesting and concurrent callers, and errors come through."""
 
+import linecache
 import multiprocessing
 import os
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -149,6 +151,47 @@ def test_blas_gets_its_threads_back(before):
         with pytest.raises(ZeroDivisionError), blas.single_threaded_blas():
             raise ZeroDivisionError
         assert blas_threads() == at_first
+
+
+def test_an_interrupt_on_the_way_into_a_limit_leaves_none():
+    def enter(interrupted_at):
+        """Enter and leave, interrupted at a line of `blas` counted from the first; lines seen."""
+        lines = 0
+
+        def trace(frame, event, _):
+            nonlocal lines
+            if frame.f_code.co_filename != blas.__file__:
+                return None
+            text = linecache.getline(blas.__file__, frame.f_lineno)
+            # No signal is looked at between the last line under a lock and its release.
+            is_leaving_the_lock = blas._of_process.value.lock.locked() and "with " in text
+            if event == "line" and not is_in and not is_leaving_the_lock:
+                lines += 1
+                if lines == interrupted_at:
+                    sys.settrace(None)
+                    raise KeyboardInterrupt
+            return trace
+
+        is_in = False
+        sys.settrace(trace)
+        try:
+            with blas.single_threaded_blas():
+                is_in = True
+        finally:
+            sys.settrace(None)
+        return lines
+
+    with threadpool_limits(2, "blas"):
+        before = blas_threads()
+        count = enter(None)
+        assert count > 5
+        for line in range(2, count + 1):  # nothing is held before the second
+            with pytest.raises(KeyboardInterrupt):
+                enter(line)
+            assert blas_threads() == before
+            with blas.single_threaded_blas():
+                assert set(blas_threads().values()) <= {1}
+            assert blas_threads() == before
 
 
 def _tell_blas_threads(pipe):

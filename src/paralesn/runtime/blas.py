@@ -18,7 +18,7 @@ class _Shared:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.libraries: list[Any] | None = None
-        self.users = 0
+        self.users: set[object] = set()
         self.before: list[int] = []  # numbers of threads while there are users
 
 
@@ -39,24 +39,24 @@ def single_threaded_blas() -> Iterator[None]:
     fixed shape on one thread each do not. The limit is global to the process, so concurrent users
     share one limit and the last one to leave restores what was there.
     """
-    shared = _of_process.value
-    with shared.lock:
-        if shared.libraries is None:
-            import scipy.linalg  # noqa: F401 (loads its BLAS, which is to be limited as well)
+    shared, user = _of_process.value, object()
+    try:  # an interrupt between any two lines leaves neither the user nor the limit behind
+        with shared.lock:
+            if shared.libraries is None:
+                import scipy.linalg  # noqa: F401 (loads its BLAS, which is to be limited as well)
 
-            found = ThreadpoolController().lib_controllers
-            shared.libraries = [each for each in found if each.user_api == "blas"]
-        if shared.users == 0:
-            shared.before = [library.num_threads for library in shared.libraries]
-            _set(shared.libraries, [1] * len(shared.libraries))
-        shared.users += 1
-    try:
+                found = ThreadpoolController().lib_controllers
+                shared.libraries = [each for each in found if each.user_api == "blas"]
+            shared.users.add(user)
+            if not shared.before:
+                shared.before = [library.num_threads for library in shared.libraries]
+                _set(shared.libraries, [1] * len(shared.libraries))
         yield
     finally:
         with shared.lock:
-            shared.users -= 1
-            if shared.users == 0:
-                _set(shared.libraries, shared.before)
+            shared.users.discard(user)
+            if shared.before and not shared.users:
+                _set(shared.libraries or [], shared.before)
                 shared.before = []
 
 
