@@ -211,17 +211,30 @@ def test_mnist_is_read_out_by_a_perceptron(small):
     assert score[0] == score[1] > 0.5
 
 
-def test_trials_look_at_fewer_cases_the_more_they_cost():
-    models = catalogue.models()
-    found = [
-        classify.most_cases(
-            "smnist", models[name], classify.build(models[name], extra, 0, "smnist")
-        )
-        for name, extra in (("ParalESN", {}), ("ParalESN (deep)", {"layers": 2}), ("ESN", {}))
-    ]
-    assert found == sorted(found, reverse=True)
-    single = classify.build(models["ParalESN"], {}, 0, "blink")
-    assert classify.most_cases("blink", models["ParalESN"], single) is None
+@pytest.mark.parametrize("task", ["forda", "smnist"])
+@pytest.mark.parametrize("final", [False, True])
+def test_every_model_is_judged_alike(task, final, small, monkeypatch):
+    pytest.importorskip("torch")
+    units, cases = [], []
+    build, split = classify.regression.build, classify.split
+
+    def built(*arguments, **sizes):
+        units.append(sizes["units"])
+        return build(*arguments, **sizes)
+
+    def divided(y, most, *rest):
+        cases.append(most)
+        return split(y, most, *rest)
+
+    monkeypatch.setattr(classify.regression, "build", built)
+    monkeypatch.setattr(classify, "split", divided)
+    for name in ("ESN", "ESN (deep)", "ParalESN", "ParalESN (deep)"):
+        layers = {"layers": 2} if name.endswith("(deep)") else {}
+        protocols.of(task, name).validate(task, name, layers, (0.1,), 0, final=final)
+    wanted = classify.effort(task, final)
+    assert units == [wanted.units or 24] * 4  # 24 are those of runs here
+    assert cases == [wanted.cases] * 4
+    assert (wanted.units is None) == final
 
 
 def test_the_pooled_model_reads_statistics_over_time(small):
