@@ -218,7 +218,7 @@ class Classification(Protocol):
 
     name, title, seeds = "classification", "Time series classification", 10
     # A trial takes seconds, a finalist minutes.
-    judging = Judging(seeds=2, finalists=3, final_seeds=3, random=8, anew=True)
+    judging = Judging(seeds=2, finalists=3, final_seeds=2, random=8, anew=True)
     slow = ("ESN", "ESN (deep)")  # dense, of 1 024 units: minutes to hours
     measures_energy = True
 
