@@ -60,6 +60,11 @@ def section(findings: Findings) -> Section:
             "ranking_of_all_models": as_data(every),
             "ranking_by_the_papers_figures": as_data(paper),
         },
+        records=findings.behind(
+            cell
+            for (task, row), cell in findings.cells.items()
+            if task in main.tasks and row.model in (every or main).models and not row.space
+        ),
     )
 
 

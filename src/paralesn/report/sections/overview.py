@@ -29,6 +29,7 @@ def section(findings: Findings) -> Section:
             row.label: dict(zip(("better", "even", "worse"), each, strict=True))
             for row, each in counts.items()
         },
+        records=findings.behind(quoted),
     )
 
 

@@ -47,4 +47,5 @@ def _section(findings: Findings, key: str, title: str, tables: list[Table]) -> S
         replace(c, estimate=False) for c in findings.cells.values() if c.task.group in groups
     ]
     content: list[Element] = [*map(turned, tables), *map(Note, notes(of_groups))]
-    return Section(key, title, _LEAD, content, data=as_data(shown))
+    records = findings.behind(shown)
+    return Section(key, title, _LEAD, content, data=as_data(shown), records=records)

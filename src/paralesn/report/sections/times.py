@@ -40,6 +40,7 @@ def section(findings: Findings) -> Section:
             task: {model: cell.seconds for model, cell in cells.items()}
             for task, cells in by_task.items()
         },
+        records=findings.behind(cell for cells in by_task.values() for cell in cells.values()),
     )
 
 
