@@ -15,6 +15,7 @@ _COMMANDS = {
     "overview": "paralesn reproduce",
     "regression": "paralesn reproduce",
     "variants": "paralesn reproduce",
+    "earlier": "paralesn reproduce earlier",
     "classification": "paralesn reproduce classification",
     "mnist": "paralesn reproduce mnist",
     "ucr": "paralesn reproduce ucr",

@@ -157,6 +157,11 @@ class Findings:
             self._tables[protocol] = _marked(made)
         return self._tables[protocol]
 
+    def of_paper(self) -> Cells:
+        """Results of the paper's own tables, not of protocols beside them."""
+        in_paper = [protocol.name for protocol in protocols.protocols() if protocol.in_paper]
+        return {key: cell for key, cell in self.cells.items() if cell.protocol in in_paper}
+
     def behind(self, cells: Iterable[Cell]) -> list[Record]:
         """The runs that cells sum up."""
         keys = {(cell.task.name, cell.row) for cell in cells}

@@ -44,8 +44,7 @@ def _part(shipped: Sequence[Record], every: Sequence[Record]) -> str:
     names = list(dict.fromkeys(filter(None, map(_task, shipped))))
     more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
     on = f", on {', '.join(names[:_MOST])}{more}" if names else ""
-    return f"{len(shipped):,} of {len(every):,} records are as run by us{on}; where some of a " \
-           "table are, a star marks them"  # fmt: skip
+    return f"* As run by us, {len(shipped):,} of {len(every):,} records{on}"
 
 
 def _task(record: Record) -> str | None:

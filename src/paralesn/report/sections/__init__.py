@@ -32,6 +32,7 @@ SECTIONS: tuple[Callable[[Findings], Section | None], ...] = (
     compare.section,
     paper_tables.regression,
     paper_tables.variants,
+    paper_tables.earlier,
     paper_tables.classification,
     sequential_images.section,
     small_images.section,

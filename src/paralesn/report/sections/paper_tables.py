@@ -29,6 +29,12 @@ def variants(findings: Findings) -> Section:
     return _section(findings, "variants", "Real-valued and structured reservoirs", tables)
 
 
+def earlier(findings: Findings) -> Section:
+    """Memory tasks as an earlier repository has them."""
+    tables = findings.tables("earlier")
+    return _section(findings, "earlier", "Memory-based tasks, by an earlier protocol", tables)
+
+
 def classification(findings: Findings) -> Section:
     """The archives' tasks."""
     tables = findings.tables("classification")
