@@ -69,7 +69,7 @@ def test_the_command_on_a_fresh_clone_writes_the_page(clone):
     data = json.loads(done.stdout)
     assert data["shipped"]["regression"] > 100
     page = (clone / "report" / "index.html").read_text(encoding="utf-8")
-    assert "none of them on this machine" in page
+    assert "none of them run here" in page
     assert "*</span>" not in page  # where all are shipped, none is marked
     none = CliRunner().invoke(app, ["report", "--fresh-only"])
     assert none.exit_code == 3

@@ -18,6 +18,7 @@ _COMMANDS = {
     "earlier": "paralesn reproduce earlier",
     "classification": "paralesn reproduce classification",
     "mnist": "paralesn reproduce mnist",
+    "small-mnist": "paralesn reproduce small-mnist",
     "ucr": "paralesn reproduce ucr",
     "long-term": "paralesn reproduce long-term",
     "lra": "paralesn reproduce lra",

@@ -59,7 +59,7 @@ def _lead(findings: Findings) -> str:
     results = [cell for cell in findings.cells.values() if cell.row.model in models()]
     every = findings.stored.runs
     here = sum(not run.get("shipped") for run in every)
-    whose = "" if here == len(every) else f", {here or 'none'} of them on this machine"
+    whose = "" if here == len(every) else f", {f'{here:,}' if here else 'none'} of them run here"
     over = len({cell.task.name for cell in results})
     tasks = f" on {over} benchmarks" if over else ""
     return (

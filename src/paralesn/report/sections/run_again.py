@@ -9,6 +9,7 @@ from paralesn.paper.results import Cell
 from paralesn.report.elements import Findings, Section, Table
 
 TITLE = "Run again on this machine"
+_FEW = 20  # results that are shown at once, without opening a table
 _SAME = 1e-12  # of a relative difference of means: the order of a sum
 
 
@@ -97,7 +98,8 @@ def _table(protocol: str, every: Sequence[Repetition]) -> Table:
         "Means and deviations over seeds. The difference is that of means over the seeds that both "
         "have, relative to what is shipped."
     )
-    return Table(f"{title}: {len(rows)} results", columns, rows, note, text=(1,), folded=True)
+    return Table(f"{title}: {len(rows)} results", columns, rows, note, text=(1,),
+                 folded=len(rows) > _FEW)  # fmt: skip
 
 
 def _scale(cell: Cell) -> float:
