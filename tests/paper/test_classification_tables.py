@@ -323,7 +323,7 @@ def test_cells_and_costs_by_hand():
     assert by_name["blink", "ESN"]["shipped"]
     assert by_name["smnist", "ParalESN"]["costs"]["kwh"] == pytest.approx(0.01)
     assert by_name["smnist", "ParalESN"]["energy_is_estimate"]
-    said = " ".join(results.notes(cells.values()))
+    said = " ".join([*results.notes(cells.values()), *results.shipped_notes(cells.values())])
     assert "50 of the 450 test cases" in said
     assert "come with the package" in said
     assert "Seeds: ESN on Blink 1." in said
@@ -358,7 +358,7 @@ def configured(small, monkeypatch):
     )  # fmt: skip
     (run,) = runs.plan(ARCHIVES, DENSE, 1)
     shipped = run | _record("forda", "ESN", 0.7, 0, space="paper", shipped=True)
-    monkeypatch.setattr(runs, "shipped", lambda: {runs.identity(run): shipped})
+    monkeypatch.setattr(reproduce, "of_slow_models", lambda: {runs.identity(run): shipped})
     return shipped
 
 
@@ -378,7 +378,7 @@ def test_slow_rows_come_from_the_package_unless_they_are_asked_for(configured, t
 
 
 def test_what_has_no_record_or_no_row_is_said_or_left(configured, tmp_path, monkeypatch):
-    monkeypatch.setattr(runs, "shipped", dict)
+    monkeypatch.setattr(reproduce, "of_slow_models", dict)
     found = reproduce.reproduce(["forda"], ["ESN", "SCR", "ParalESN (deep)"], tmp_path, slow=False)
     assert found.cells == {}
     lacking = {absent.key: absent.lacks for absent in found.absent}

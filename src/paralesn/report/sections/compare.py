@@ -22,8 +22,9 @@ Scores = dict[tuple[str, str], float]
 
 
 def scores_of(findings: Findings) -> Scores:
-    """Means by task and model."""
-    return {(t, row.model): cell.mean for (t, row), cell in findings.cells.items() if not row.space}
+    """Means of the paper's tables by task and model."""
+    cells = findings.of_paper()
+    return {(t, row.model): cell.mean for (t, row), cell in cells.items() if not row.space}
 
 
 def section(findings: Findings) -> Section:
@@ -31,7 +32,7 @@ def section(findings: Findings) -> Section:
     scores = scores_of(findings)
     seconds = {
         (task, row.model): cell.seconds
-        for (task, row), cell in findings.cells.items()
+        for (task, row), cell in findings.of_paper().items()
         if not row.space
     }
     exchange, main = trade_off(scores, seconds, MAIN), ranking(scores, MAIN)
@@ -60,6 +61,11 @@ def section(findings: Findings) -> Section:
             "ranking_of_all_models": as_data(every),
             "ranking_by_the_papers_figures": as_data(paper),
         },
+        records=findings.behind(
+            cell
+            for (task, row), cell in findings.cells.items()
+            if task in main.tasks and row.model in (every or main).models and not row.space
+        ),
     )
 
 

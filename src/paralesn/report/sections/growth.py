@@ -52,6 +52,7 @@ def section(findings: Findings) -> Section:
             "seconds per step by units": steps,
             "peak bytes by units": memory,
         },
+        records=[record],
     )  # fmt: skip
 
 

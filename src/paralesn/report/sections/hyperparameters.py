@@ -25,6 +25,7 @@ def section(findings: Findings) -> Section:
         "alone.",
         content=[_figure(studies[key]) for key in sorted(studies, key=_order)],
         data=records,
+        records=list(studies.values()),
     )
 
 

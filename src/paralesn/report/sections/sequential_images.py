@@ -32,6 +32,7 @@ def section(findings: Findings) -> Section:
             *map(Note, notes(cells)),
         ],
         data=as_data(cells),
+        records=findings.behind(cells),
     )
 
 

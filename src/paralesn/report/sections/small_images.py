@@ -27,6 +27,7 @@ def section(findings: Findings) -> Section:
             *map(Note, notes(cells)),
         ],
         data=as_data(cells),
+        records=findings.behind(cells),
     )
 
 
