@@ -8,7 +8,7 @@ import numpy as np
 
 from paralesn import files
 from paralesn.paper import catalogue, configurations, protocols, records, runs
-from paralesn.paper.studies.complexity import BY_LENGTH, BY_SIZE, MODELS
+from paralesn.paper.studies.complexity_models import BY_LENGTH, BY_SIZE, MODELS
 
 SURROUNDINGS = {
     "versions": {"python": "3.12.0", "paralesn": "0.1.0"},

@@ -2,16 +2,10 @@
 
 from typing import Any
 
-from paralesn.paper.studies.complexity import (
-    BY_LENGTH,
-    BY_SIZE,
-    LENGTH_UNITS,
-    MODELS,
-    curve,
-    fit_exponent,
-    out_of_memory,
-)
-from paralesn.paper.studies.complexity_report import seconds, size
+from paralesn.paper.studies.complexity import LENGTH_UNITS
+from paralesn.paper.studies.complexity_fits import curve, fit_exponent, out_of_memory
+from paralesn.paper.studies.complexity_models import BY_LENGTH, BY_SIZE, MODELS
+from paralesn.paper.studies.complexity_words import seconds, size
 from paralesn.report.charts import Axis, Series, xy
 from paralesn.report.elements import Figure, Findings, Section, Table
 
