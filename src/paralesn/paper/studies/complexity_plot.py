@@ -7,7 +7,7 @@ from paralesn.files import require, save_figure
 from paralesn.paper.studies.complexity import LENGTH_UNITS
 from paralesn.paper.studies.complexity_fits import curve, fit_exponent, out_of_memory
 from paralesn.paper.studies.complexity_models import BY_LENGTH, BY_SIZE, MODELS, ON_DIGITS
-from paralesn.paper.studies.complexity_words import digits_words
+from paralesn.paper.studies.complexity_words import cores_words, digits_words
 
 COLORS = {
     "ESN": "tab:red",
@@ -89,7 +89,7 @@ def _line(axes: Any, name: str, values: dict[int, float], power: str | None = No
 def _lengths(axes: Any, record: dict[str, Any]) -> None:
     for name in BY_LENGTH:
         _line(axes, name, curve(record, "length", name, "steps", "seconds"), "T")
-    axes.set_title(f"Time of a series, {LENGTH_UNITS} units, {record['machine']['cores']} cores")
+    axes.set_title(f"Time of a series, {LENGTH_UNITS} units, {cores_words(record)}")
     axes.set_xlabel("sequence length T")
     axes.set_ylabel("seconds")
 

@@ -10,7 +10,7 @@ from paralesn.paper.studies.complexity import LENGTH_UNITS, LONG
 from paralesn.paper.studies.complexity_child import SEARCHED
 from paralesn.paper.studies.complexity_fits import Fit, curve, fit_exponent, out_of_memory
 from paralesn.paper.studies.complexity_models import BY_LENGTH, BY_SIZE, MODELS, ON_DIGITS
-from paralesn.paper.studies.complexity_words import digits_words, seconds, size
+from paralesn.paper.studies.complexity_words import cores_words, digits_words, seconds, size
 
 
 def tables(record: dict[str, Any], taken: int = 0) -> list[Table]:
@@ -73,16 +73,11 @@ def _lengths(record: dict[str, Any]) -> Table:
     table.add_row("paper", *(MODELS[name].sequence for name in BY_LENGTH))
     table.caption = (
         "Medians; all states computed, block by block. The paper's O(log T) takes T / log T "
-        f"processors; on {_cores(record)}, all T steps must be gone through "
+        f"processors; on {cores_words(record)}, all T steps must be gone through "
         "and time is linear in T at best: what is left of the advantage is a smaller factor. No "
         f"model runs longer series after one that took {LONG:.0f} seconds."
     )
     return table
-
-
-def _cores(record: dict[str, Any]) -> str:
-    count = record["machine"]["cores"]
-    return "1 core" if count == 1 else f"{count} cores"
 
 
 def _memory(record: dict[str, Any]) -> Table:

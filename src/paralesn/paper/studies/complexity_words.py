@@ -23,6 +23,12 @@ def _digits(value: float) -> str:
     return f"{value:.0f}" if value >= 99.95 else f"{value:.3g}"
 
 
+def cores_words(record: dict[str, Any]) -> str:
+    """The cores that measured."""
+    count = record["machine"]["cores"]
+    return "1 core" if count == 1 else f"{count} cores"
+
+
 def digits_words(record: dict[str, Any]) -> str:
     """What the batch of digits was."""
     read = next((m for m in record["measurements"] if m["kind"] == "digits"), None)
