@@ -440,6 +440,7 @@ def test_ctrl_c_ends_the_command_and_keeps_what_is_finished(tmp_path):
         (["--longest", "0"], "--longest"),
         (["--rounds", "0"], "--rounds"),
         (["--memory-limit", "0"], "--memory-limit"),
+        (["--memory-limit", "nan"], "between 0.001 and"),
         (["--out", "no/such/folder"], "does not exist"),
         (["--out", "file"], "is not a folder"),
         (["--quick", "--out", "other"], "does not hold measurements"),

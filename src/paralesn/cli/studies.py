@@ -64,6 +64,13 @@ def _show_demo(console: Console, result: "Demonstration") -> None:
     console.print(f"ReservoirClassifier: {result.accuracy:.0%} of noisy tones told apart.")
 
 
+def _memory_size(value: float) -> float:
+    """GiB that a process can be given."""
+    if not 0.001 <= value <= 1e6:
+        raise typer.BadParameter(f"expected GiB between 0.001 and 1,000,000, got {value:g}")
+    return value
+
+
 @app.command()
 def complexity(
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("complexity"),
@@ -83,7 +90,7 @@ def complexity(
         typer.Option(min=1, max=1_000, help="Medians are over so many.", show_default="5"),
     ] = None,
     memory_limit: Annotated[
-        float, typer.Option(min=0.001, max=1e6, help="GiB that a reservoir may take.")
+        float, typer.Option(callback=_memory_size, help="GiB that a reservoir may take.")
     ] = 8.0,
     random_digits: Annotated[
         bool, typer.Option("--random-digits", help="Random numbers for digits of MNIST.")
