@@ -137,7 +137,7 @@ def test_even_figures_are_no_wins():
 
 def test_curves_of_digits_end_with_the_reason():
     section = digits.section(_found(experiments=[made.complexity()]))
-    assert "ESN is out of memory at 8,192 units: it needs 537 MB at least, and 100 MB" in (
+    assert "ESN is out of memory at 8,192 units: more than the 100 MB allowed; arrays" in (
         section.lead
     )
     assert "ParalESN fits up to 2,048 units" in section.lead

@@ -43,7 +43,8 @@ def plot_digits(record: dict[str, Any], path: Path) -> None:
         full = out_of_memory(record, name, ("digits",))
         if full:
             color = COLORS[MODELS[name].kind]
-            left.axvline(full["units"], color=color, linestyle=":", linewidth=1.4)
+            words = f"{name}: out of memory"
+            left.axvline(full["units"], color=color, linestyle=":", linewidth=1.4, label=words)
             _cross(right, full["units"], full["needed_bytes"] / 1e6, color)
     left.set_title(f"Time of {digits_words(record)}")
     left.set_ylabel("seconds")

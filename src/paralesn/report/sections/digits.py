@@ -31,7 +31,7 @@ def section(findings: Findings) -> Section:
             figure(f"Time of {what}", times, "units", "seconds", seconds,
                    "Medians, from the digits to their last states.", "N"),
             figure(f"Peak memory with {what}", memory, "units", "bytes", size,
-                   "Bytes above an idle process. A cross stands at the memory that a size out of "
+                   "Bytes above an idle process. The mark that stands alone is what a size out of "
                    "memory needs at least.", "", crosses),
         ],
         data={
@@ -72,6 +72,6 @@ def _ends(record: dict[str, Any], times: Curves) -> str:
 
 def _needs(full: dict[str, Any]) -> str:
     return (
-        f"it needs {size(full['needed_bytes'], ' ')}B at least, and "
-        f"{size(full['limit_bytes'], ' ')}B are allowed"
+        f"more than the {size(full['limit_bytes'], ' ')}B allowed; arrays and last states alone "
+        f"take {size(full['needed_bytes'], ' ')}B"
     )
