@@ -100,17 +100,12 @@ def complexity(
     json: Json = False,
 ) -> None:
     """Measure time, memory and parameters of reservoirs by size and by length of the series."""
-    from paralesn.paper.studies.complexity import collect, read, settings
+    from paralesn.paper.studies.complexity import collect, settings
     from paralesn.paper.studies.complexity_plot import plot, plot_digits
     from paralesn.paper.studies.complexity_report import tables
 
     console, path = console_for(json), folder(out) / "complexity.json"
-    is_there = path.exists() and not fresh
-    try:
-        if is_there:
-            read(path)
-    except ValueError as error:
-        raise typer.BadParameter(f"{error}; --fresh replaces it", param_hint="--out") from None
+    is_there = not fresh and _holds_measurements(path)
     limit, digits = round(memory_limit * 2**30), _digits(console, random_digits)
     wanted = settings(largest_dense, largest, longest, rounds, quick, limit, digits)
     with _progress(console) as report:
@@ -132,6 +127,16 @@ def complexity(
         picture(console, out / "complexity-digits.png", partial(plot_digits, record))
     if json:
         print_json(record)
+
+
+def _holds_measurements(path: Path) -> bool:
+    """Whether the file is there; what holds something else is refused."""
+    from paralesn.paper.studies.complexity import read
+
+    try:
+        return path.exists() and bool(read(path))
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}; --fresh replaces it", param_hint="--out") from None
 
 
 def _digits(console: Console, random: bool) -> str | None:
