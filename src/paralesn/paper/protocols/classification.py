@@ -216,7 +216,7 @@ def labels(predicted: np.ndarray) -> np.ndarray:
 class Classification(Protocol):
     """Tasks of the UCR and UEA archives: last states, read out by ridge regression."""
 
-    name, title, seeds = "classification", "Time series classification", 10
+    name, title, seeds = "classification", "Time series classification", 5
     # A trial takes seconds, a finalist minutes.
     judging = Judging(seeds=2, finalists=3, final_seeds=2, random=8, anew=True)
     slow = ("ESN", "ESN (deep)")  # dense, of 1 024 units: minutes to hours
