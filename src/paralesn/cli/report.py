@@ -24,7 +24,7 @@ _COMMANDS = {
     "times": "paralesn reproduce",
     "scaling": "paralesn complexity",
     "universality": "paralesn universality",
-    "sensitivity": "paralesn search narma10` and then `paralesn sensitivity narma10",
+    "sensitivity": "paralesn sensitivity narma10",
     "configurations": "paralesn reproduce",
 }
 

@@ -90,7 +90,7 @@ def _random(
     from paralesn.paper.studies import random_trials
     from paralesn.paper.studies.sensitivity_trials import of_records
 
-    path = out / random_trials.FILE
+    path = random_trials.file_of(study, out)
     with saying_what_stays(console, path), counted(console, str(study)) as start:
         done = random_trials.run(study, trials, seed, path, jobs, start(trials))
     say(console, f"Trials: {path}")
@@ -99,12 +99,12 @@ def _random(
 
 def _on_record(study: "Study", seed: int, out: Path, studies: str | None) -> "Trials":
     """Trials of the search that is named, or those that there are."""
-    from paralesn.paper.studies import random_trials, sensitivity_trials
+    from paralesn.paper.studies import sensitivity_trials
 
     try:
         if studies is not None:
             return sensitivity_trials.of_search(study, studies)
-        return sensitivity_trials.on_record(study, out / random_trials.FILE, seed, _STUDIES)
+        return sensitivity_trials.on_record(study, out, seed, _STUDIES)
     except ValueError as error:
         few = isinstance(error, sensitivity_trials.TooFewTrialsError)
         hint = f": `paralesn sensitivity {study.task} --random 1000` does random ones"
@@ -114,16 +114,18 @@ def _on_record(study: "Study", seed: int, out: Path, studies: str | None) -> "Tr
 def _show(console: Console, trials: "Trials", out: Path) -> "Record":
     """Print what was found, and write the record and the picture."""
     from paralesn.files import save_json
-    from paralesn.paper.studies import sensitivity as study
+    from paralesn.paper.studies import sensitivity_report as texts
+    from paralesn.paper.studies.random_trials import name_of
+    from paralesn.paper.studies.sensitivity import as_record, effects
     from paralesn.paper.studies.sensitivity_plot import plot
 
-    measured = study.effects(trials)
-    record = study.as_record(measured)
-    for table in study.tables(record):
+    measured = effects(trials)
+    record = as_record(measured)
+    for table in texts.tables(record):
         wide(console).print(table)
-    for line in (*study.verdicts(record), study.origin(record)):
+    for line in (*texts.verdicts(record), texts.origin(record)):
         say(console, line)
-    name = study.file_name(record)
+    name = name_of(trials.study) + ("-random" if trials.source == "random" else "")
     out.mkdir(exist_ok=True)
     save_json(record, out / f"{name}.json")
     say(console, f"Written: {out / f'{name}.json'}")

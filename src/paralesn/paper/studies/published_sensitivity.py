@@ -1,9 +1,10 @@
 """What the paper has on sensitivity: the panels of its figures, and the claims of its text."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from paralesn.paper.catalogue import read
+from paralesn.paper.records import Record
 
 _FILE = "sensitivity.toml"
 _INTER = "inter "  # before names of hyperparameters of later layers
@@ -12,43 +13,46 @@ OTHERS = "Others"  # what the paper has no panel for
 
 @dataclass(frozen=True)
 class Claim:
-    """Hyperparameters that the paper says matter most or least, and their places by share.
+    """Hyperparameters that the paper says matter most or least, and their places.
 
     Attributes
     ----------
     says : str
         ``"most"`` or ``"least"``.
-    names : tuple of str
-    places : tuple of int
-        One for the largest share of the variance.
+    found : dict of str to int
+        Places of these hyperparameters, the one that explains most first.
     of : int
         Number of hyperparameters.
     """
 
     says: str
-    names: tuple[str, ...]
-    places: tuple[int, ...]
+    found: dict[str, int]
     of: int
 
-    @property
-    def holds(self) -> bool:
-        """Whether no other hyperparameter is among them in the order of shares."""
-        first = 1 if self.says == "most" else self.of - len(self.names) + 1
-        return set(self.places) == set(range(first, first + len(self.names)))
 
-
-def claims(task: str, model: str, shares: Mapping[str, float]) -> list[Claim]:
-    """The paper's claims on a task and a model, beside shares that were measured."""
+def claims(record: Record) -> list[Claim]:
+    """The paper's claims on the task and the model of a record, beside the places found."""
     asked = read(_FILE)["claims"]
-    if task != asked["task"] or model not in asked["models"]:
+    if record["task"] != asked["task"] or record["model"] not in asked["models"]:
         return []
-    order = sorted(shares, key=lambda name: -shares[name])
-    made = []
-    for says in ("most", "least"):
-        names = tuple(name for name in order if _plain(name) in asked[says])
-        places = tuple(order.index(name) + 1 for name in names)
-        made.append(Claim(says, names, places, len(order)))
-    return made
+    order = [one["name"] for one in ranked(record)]
+    found = {
+        says: {
+            name: place
+            for place, name in enumerate(order, 1)
+            if name.removeprefix(_INTER) in asked[says]
+        }
+        for says in ("most", "least")
+    }
+    return [Claim(says, places, len(order)) for says, places in found.items()]
+
+
+def ranked(record: Record) -> list[Record]:
+    """What hyperparameters explain, pairs as a whole, by how much it is more than by chance."""
+    pairs = record.get("pairs", [])
+    parts = {f"{pair['name']} {end}" for pair in pairs for end in ("min", "max")}
+    whole = [*pairs, *(one for one in record["effects"] if one["name"] not in parts)]
+    return sorted(whole, key=lambda one: one.get("chance", 0.0) - one["share"])
 
 
 def groups(names: Iterable[str]) -> dict[str, list[str]]:
@@ -60,8 +64,3 @@ def groups(names: Iterable[str]) -> dict[str, list[str]]:
     known = {name for group in found.values() for name in group}
     found[OTHERS] = [name for name in left if name not in known]
     return {title: group for title, group in found.items() if group}
-
-
-def _plain(name: str) -> str:
-    """The name in the first layer."""
-    return name.removeprefix(_INTER)

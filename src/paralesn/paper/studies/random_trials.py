@@ -23,7 +23,6 @@ from paralesn.runtime import threads
 from paralesn.runtime.blas import single_threaded_blas
 
 KIND = "random-trial"
-FILE = "trials.jsonl"  # in the folder of the results
 _IDENTITY = ("task", "model", "space", "seed", "trial", "seeds", "configuration")
 _FIELDS: Mapping[str, Field] = {
     **dict.fromkeys(("task", "model", "space"), TEXT),
@@ -125,6 +124,17 @@ def known(path: Path, study: Study, seed: int) -> list[Record]:
     every = _ledger(path).records.values()
     mine = [one for one in every if asked == tuple(one[n] for n in (*study._fields, "seed"))]
     return sorted(mine, key=lambda one: one["trial"])
+
+
+def file_of(study: Study, folder: Path) -> Path:
+    """Where trials of a study are on record, in a folder of results."""
+    return folder / "trials" / f"{name_of(study)}.jsonl"
+
+
+def name_of(study: Study) -> str:
+    """What files of a study are called."""
+    model = study.model.replace(" (deep)", "-deep").replace(" ", "-")
+    return f"{study.task}-{model}-{study.space}"
 
 
 def identity(record: Record) -> str:

@@ -23,7 +23,7 @@ from paralesn.paper.records import Record
 from paralesn.paper.studies import random_trials
 from paralesn.workflows.study_storage import hidden
 
-KIND = "sensitivity-trials"
+EXPERIMENT = "sensitivity-trials"
 SHIPPED = "sensitivity-trials.jsonl"
 FEWEST = 10
 _DIGITS = 6  # of a metric in a condensed record
@@ -62,8 +62,9 @@ class Trials:
     is_shipped: bool = False
 
 
-def on_record(study: Study, path: Path, seed: int, storage: str) -> Trials:
+def on_record(study: Study, folder: Path, seed: int, storage: str) -> Trials:
     """Trials of one's own, random ones first; otherwise those that come with the package."""
+    path = random_trials.file_of(study, folder)
     random = random_trials.known(path, study, seed)
     if len(random) >= FEWEST:
         return of_records(random)
@@ -156,7 +157,7 @@ def _condensed(trials: Trials) -> Record:
         values = sorted(set(drawn), key=lambda value: (isinstance(value, str), value))
         columns[name] = {"values": values, "drawn": [values.index(value) for value in drawn]}
     return {
-        "kind": KIND,
+        "experiment": EXPERIMENT,
         **trials.study._asdict(),
         "source": trials.source,
         "seeds": trials.seeds,
@@ -184,7 +185,7 @@ def _study(line: Record) -> Study:
 
 _METRICS = Field(is_list_of(is_number), "a list of numbers")
 _FIELDS: Mapping[str, Field] = {
-    **dict.fromkeys(("kind", "task", "model", "space", "source"), TEXT),
+    **dict.fromkeys(("experiment", "task", "model", "space", "source"), TEXT),
     **SURROUNDINGS, "seeds": COUNT, "columns": OBJECT, "validation": _METRICS,
 }  # fmt: skip
 
