@@ -224,7 +224,7 @@ def test_what_has_no_records_is_said_and_not_shown(tmp_path):
     made.write(tmp_path, made.race(), "race.jsonl")
     _, sections, text = _page([tmp_path], tmp_path / "report")
     missing = [section.title for section in sections if section.missing]
-    assert len(missing) == len(SECTIONS) - 2  # the race, and versions and machine
+    assert len(missing) == len(SECTIONS) - 3  # the race; shipped trials; versions and machine
     absent = text[text.index('id="absent"') :]
     for title in missing:
         assert f"<dt>{escape(title)}</dt>" in absent

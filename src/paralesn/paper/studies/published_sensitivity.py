@@ -44,7 +44,7 @@ def claims(record: Record) -> list[Claim]:
         }
         for says in ("most", "least")
     }
-    return [Claim(says, places, len(order)) for says, places in found.items()]
+    return [Claim(says, places, len(order)) for says, places in found.items() if places]
 
 
 def ranked(record: Record) -> list[Record]:
