@@ -1,6 +1,7 @@
 """Sensitivity: random trials, what they explain, those that come with the package, the command."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from paralesn.paper.bayesian import Study
 from paralesn.paper.studies import random_trials, sensitivity_trials
 from paralesn.paper.studies.published_sensitivity import claims, groups
 from paralesn.paper.studies.sensitivity import as_record, effects
-from paralesn.paper.studies.sensitivity_report import shares, verdicts
+from paralesn.paper.studies.sensitivity_report import shares, title, verdicts
 from paralesn.paper.studies.sensitivity_trials import Trials
 from paralesn.report.elements import Findings
 from paralesn.report.sections import hyperparameters
@@ -213,6 +214,10 @@ def test_condensed_trials_are_the_same_when_they_are_read(trials, tmp_path, monk
     assert read.columns == trials.columns
     assert read.scores == pytest.approx(trials.scores, rel=1e-5)
     assert read.is_shipped
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(ValueError, match=r"file of condensed trials, line 1 is not JSON"):
+        sensitivity_trials.export(trials, tmp_path / "notes.txt")
+    assert (tmp_path / "notes.txt").read_text() == "mine"
     spoiled = json.loads(path.read_text().splitlines()[0])
     spoiled["columns"]["tau"]["drawn"][0] = 1
     path.write_text(json.dumps(spoiled))
@@ -229,6 +234,18 @@ def test_shipped_trials_are_those_that_the_command_does(study):
     assert shipped.columns == drawn
     again = random_trials.judge(planned[3])
     assert again["validation"] == pytest.approx(shipped.scores[3], rel=1e-3)
+
+
+def test_the_page_has_the_shares_that_are_printed():
+    page = Path(__file__).parents[2] / "docs" / "paper.md"
+    lines = page.read_text(encoding="utf-8").splitlines()
+    for study in (SHALLOW, DEEP):
+        record = as_record(effects(sensitivity_trials.of_package(study)))
+        first = lines.index(f"**{title(record)}**") + 2
+        columns, rows = shares(record)
+        printed = ["| " + " | ".join(cell.strip() for cell in row) + " |" for row in rows]
+        assert lines[first] == f"| {' | '.join(columns)} |"
+        assert lines[first + 2 : first + 2 + len(rows)] == printed
 
 
 def test_trials_of_ones_own_come_first(easy, tmp_path, monkeypatch):

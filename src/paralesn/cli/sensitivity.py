@@ -87,10 +87,15 @@ def _random(
     console: Console, study: "Study", trials: int, seed: int, out: Path, jobs: int
 ) -> "Trials":
     """Random trials, those done now that are not on record."""
+    from paralesn.paper.records import check_regular
     from paralesn.paper.studies import random_trials
     from paralesn.paper.studies.sensitivity_trials import of_records
 
     path = random_trials.file_of(study, out)
+    try:
+        check_regular(path)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--out") from None
     with saying_what_stays(console, path), counted(console, str(study)) as start:
         done = random_trials.run(study, trials, seed, path, jobs, start(trials))
     say(console, f"Trials: {path}")
@@ -137,5 +142,8 @@ def _export(console: Console, trials: "Trials", path: Path) -> None:
     """Keep trials as those of the package are kept."""
     from paralesn.paper.studies.sensitivity_trials import export
 
-    export(trials, path)
+    try:
+        export(trials, path)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--export") from None
     say(console, f"Condensed trials: {path}")

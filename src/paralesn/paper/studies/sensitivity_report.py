@@ -74,9 +74,9 @@ def verdicts(record: Record) -> list[str]:
             + (f", p {p})" if (p := _p(by_name[name])) else ")")
             for name, place in claim.found.items()
         )
-        matter = "matters" if len(claim.found) == 1 else "matter"
-        names = " and ".join(claim.found)
-        lines.append(f"The paper: {names} {matter} {claim.says}. Of {claim.of}: {found}.")
+        *others, last = claim.found
+        said = f"{', '.join(others)} and {last} matter" if others else f"{last} matters"
+        lines.append(f"The paper: {said} {claim.says}. Of {claim.of}: {found}.")
     return lines
 
 

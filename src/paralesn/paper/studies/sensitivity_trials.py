@@ -1,7 +1,14 @@
 """Trials that a study of sensitivity rests on: random ones, those of a search, or shipped ones.
 
 Shipped trials are random ones, a line for each model: for each hyperparameter its values and which
-of them each trial had, and the metric of each.
+of them each trial had, and the metric of each. In a clone they are made again by
+
+```console
+$ cd src/paralesn/paper/data/shipped
+$ paralesn sensitivity narma10 --random 1000 --out /tmp/out --export sensitivity-trials.jsonl
+```
+
+and the same with ``--model "ParalESN (deep)"``.
 """
 
 import json
@@ -14,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from paralesn.files import machine, save_text, versions
-from paralesn.paper import records, spaces
+from paralesn.paper import records, spaces, strict_json
 from paralesn.paper.bayesian import HOPELESS, Study, existing_study, study_file
 from paralesn.paper.catalogue import tasks
 from paralesn.paper.fields import COUNT, OBJECT, SURROUNDINGS, TEXT, Field, is_list_of, is_number
@@ -144,11 +151,37 @@ def every_shipped() -> list[Trials]:
 
 
 def export(trials: Trials, path: Path) -> None:
-    """Write random trials into a file as they are shipped, instead of those of the same study."""
-    line = _condensed(trials)
-    kept = [one for one in records.read(path, problem) if _study(one) != trials.study]
-    every = (json.dumps(one, separators=(",", ":"), sort_keys=True) for one in [*kept, line])
-    save_text("".join(f"{text}\n" for text in every), path)
+    """Write trials into a file as they are shipped, instead of those of the same study in it.
+
+    Raises
+    ------
+    ValueError
+        If the file holds something else, which would be lost.
+    """
+    kept = [line for line in _held(path) if _study(line) != trials.study]
+    lines = [*kept, _condensed(trials)]
+    texts = (json.dumps(line, separators=(",", ":"), sort_keys=True) for line in lines)
+    save_text("".join(f"{text}\n" for text in texts), path)
+
+
+def _held(path: Path) -> list[Record]:
+    """Condensed trials of a file, which holds nothing else."""
+    held = []
+    for number, text in enumerate(path.read_bytes().splitlines() if path.exists() else [], 1):
+        try:
+            held.append(_checked(text))
+        except ValueError as error:
+            message = f"path must be a file of condensed trials, line {number} {error}"
+            raise ValueError(message) from None
+    return held
+
+
+def _checked(text: bytes) -> Record:
+    line: Record = strict_json.parse(text)
+    why = problem(line) if isinstance(line, dict) else "is no JSON object"
+    if why:
+        raise ValueError(why)
+    return line
 
 
 def _condensed(trials: Trials) -> Record:
