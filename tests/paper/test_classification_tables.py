@@ -211,17 +211,30 @@ def test_mnist_is_read_out_by_a_perceptron(small):
     assert score[0] == score[1] > 0.5
 
 
-def test_trials_look_at_fewer_cases_the_more_they_cost():
-    models = catalogue.models()
-    found = [
-        classify.most_cases(
-            "smnist", models[name], classify.build(models[name], extra, 0, "smnist")
-        )
-        for name, extra in (("ParalESN", {}), ("ParalESN (deep)", {"layers": 2}), ("ESN", {}))
-    ]
-    assert found == sorted(found, reverse=True)
-    single = classify.build(models["ParalESN"], {}, 0, "blink")
-    assert classify.most_cases("blink", models["ParalESN"], single) is None
+@pytest.mark.parametrize("task", ["forda", "smnist"])
+@pytest.mark.parametrize("final", [False, True])
+def test_every_model_is_judged_alike(task, final, small, monkeypatch):
+    pytest.importorskip("torch")
+    units, cases = [], []
+    build, split = classify.regression.build, classify.split
+
+    def built(*arguments, **sizes):
+        units.append(sizes["units"])
+        return build(*arguments, **sizes)
+
+    def divided(y, most, *rest):
+        cases.append(most)
+        return split(y, most, *rest)
+
+    monkeypatch.setattr(classify.regression, "build", built)
+    monkeypatch.setattr(classify, "split", divided)
+    for name in ("ESN", "ESN (deep)", "ParalESN", "ParalESN (deep)"):
+        layers = {"layers": 2} if name.endswith("(deep)") else {}
+        protocols.of(task, name).validate(task, name, layers, (0.1,), 0, final=final)
+    wanted = classify.effort(task, final)
+    assert units == [wanted.units or 24] * 4  # 24 are those of runs here
+    assert cases == [wanted.cases] * 4
+    assert (wanted.units is None) == final
 
 
 def test_the_pooled_model_reads_statistics_over_time(small):
@@ -310,7 +323,7 @@ def test_cells_and_costs_by_hand():
     assert by_name["blink", "ESN"]["shipped"]
     assert by_name["smnist", "ParalESN"]["costs"]["kwh"] == pytest.approx(0.01)
     assert by_name["smnist", "ParalESN"]["energy_is_estimate"]
-    said = " ".join(results.notes(cells.values()))
+    said = " ".join([*results.notes(cells.values()), *results.shipped_notes(cells.values())])
     assert "50 of the 450 test cases" in said
     assert "come with the package" in said
     assert "Seeds: ESN on Blink 1." in said
@@ -345,7 +358,7 @@ def configured(small, monkeypatch):
     )  # fmt: skip
     (run,) = runs.plan(ARCHIVES, DENSE, 1)
     shipped = run | _record("forda", "ESN", 0.7, 0, space="paper", shipped=True)
-    monkeypatch.setattr(runs, "shipped", lambda: {runs.identity(run): shipped})
+    monkeypatch.setattr(reproduce, "of_slow_models", lambda: {runs.identity(run): shipped})
     return shipped
 
 
@@ -365,7 +378,7 @@ def test_slow_rows_come_from_the_package_unless_they_are_asked_for(configured, t
 
 
 def test_what_has_no_record_or_no_row_is_said_or_left(configured, tmp_path, monkeypatch):
-    monkeypatch.setattr(runs, "shipped", dict)
+    monkeypatch.setattr(reproduce, "of_slow_models", dict)
     found = reproduce.reproduce(["forda"], ["ESN", "SCR", "ParalESN (deep)"], tmp_path, slow=False)
     assert found.cells == {}
     lacking = {absent.key: absent.lacks for absent in found.absent}

@@ -71,6 +71,18 @@ def test_a_study_goes_on_where_it_stands(easy, tmp_path):
     assert bayesian.tuned(*STUDY, str(tmp_path)).trials == 15
 
 
+def test_one_worker_finds_the_same_again_stopped_or_not(easy, tmp_path):
+    bayesian.work(*STUDY, str(tmp_path / "whole"), Budget(40))
+    for trials in (12, 40):
+        bayesian.work(*STUDY, str(tmp_path / "stopped"), Budget(trials))
+    whole, stopped = (
+        [trial.params for trial in bayesian.open_study(*STUDY, str(tmp_path / name)).trials]
+        for name in ("whole", "stopped")
+    )
+    assert whole == stopped
+    assert len({str(params) for params in whole}) > 20
+
+
 @pytest.mark.slow
 def test_time_is_a_budget_too(easy, tmp_path):
     bayesian.work(*STUDY, str(tmp_path), Budget(10_000, seconds=1.0))

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from paralesn.cli import app
 from paralesn.files import DamagedFileWarning
-from paralesn.paper import bayesian, records
+from paralesn.paper import bayesian, records, shipped_records
 from paralesn.paper.bayesian import Study
 from paralesn.paper.studies import random_trials, sensitivity_trials
 from paralesn.paper.studies.published_sensitivity import claims, groups
@@ -210,7 +210,7 @@ def test_condensed_trials_are_the_same_when_they_are_read(trials, tmp_path, monk
         sensitivity_trials.export(each, path)
     lines = records.read(path, sensitivity_trials.problem)
     assert [line["model"] for line in lines] == [DEEP.model, SHALLOW.model]
-    read = sensitivity_trials._expanded(lines[1])
+    read = sensitivity_trials.expanded(lines[1])
     assert read.columns == trials.columns
     assert read.scores == pytest.approx(trials.scores, rel=1e-5)
     assert read.is_shipped
@@ -223,6 +223,8 @@ def test_condensed_trials_are_the_same_when_they_are_read(trials, tmp_path, monk
     path.write_text(json.dumps(spoiled))
     with pytest.warns(DamagedFileWarning, match="no value of tau for each of 200 trials"):
         assert records.read(path, sensitivity_trials.problem) == []
+    with pytest.raises(ValueError, match="no value of tau"):
+        sensitivity_trials.expanded(spoiled)
 
 
 @pytest.mark.parametrize("study", [SHALLOW, DEEP])
@@ -263,15 +265,17 @@ def test_trials_of_ones_own_come_first(easy, tmp_path, monkeypatch):
 
 
 def test_the_report_shows_them_unless_there_are_others():
-    fresh = hyperparameters.section(Findings(Stored()))
+    assert hyperparameters.section(Findings(Stored())).missing
+    every = shipped_records.shipped().experiments
+    fresh = hyperparameters.section(Findings(Stored(experiments=every)))
     assert [(one["model"], one["shipped"]) for one in fresh.data] == [
         ("ParalESN", True), ("ParalESN (deep)", True),
     ]  # fmt: skip
     (figure, *_) = fresh.content
-    assert "come with the package" in figure.caption
+    assert fresh.records == fresh.data
     assert figure.svg.count("<h5>") == 9
     own = {**fresh.data[0], "shipped": False, "trials": 12}
-    mixed = hyperparameters.section(Findings(Stored(experiments=[own])))
+    mixed = hyperparameters.section(Findings(Stored(experiments=[own, *every])))
     assert [(one["trials"], one["shipped"]) for one in mixed.data] == [
         (12, False), (fresh.data[1]["trials"], True),
     ]  # fmt: skip

@@ -16,9 +16,8 @@ from typer.testing import CliRunner
 import stored_records as made
 from paralesn.cli import app
 from paralesn.files import DamagedFileWarning
-from paralesn.paper import configurations, reproduce, runs
+from paralesn.paper import configurations, reproduce
 from paralesn.paper.catalogue import MAIN
-from paralesn.paper.configurations import Tuned
 from paralesn.paper.results import Row
 from paralesn.paper.selection import table_cells
 from paralesn.report import build, comparison, scales, stored
@@ -85,19 +84,6 @@ def test_cells_agree_with_those_of_reproduce(tmp_path):
     cells = table_cells(stored.load([tmp_path]).runs)
     assert cells == done.cells
     assert len(cells) == 4
-
-
-def test_slow_models_come_from_the_package_only_where_nobody_ran_them(monkeypatch):
-    dense = Tuned("blink", "ESN", "paper", {"rho": 0.9}, 1.0, 0.8, 5, 1.0, 3)
-    ours = Tuned("blink", "ParalESN", "paper", {"rho": [0.1, 0.9]}, 1.0, 0.8, 5, 1.0, 3)
-    shipped = made.run(dense, 0, 0.6) | {"shipped": True}
-    monkeypatch.setattr(runs, "shipped", lambda: {"one": shipped})
-    cells = table_cells([made.run(ours, 0, 0.9)])
-    assert cells["blink", Row("ESN")].shipped
-    assert cells["blink", Row("ESN")].mean == 0.6
-    mine = table_cells([made.run(ours, 0, 0.9), made.run(dense, 1, 0.5)])
-    assert not mine["blink", Row("ESN")].shipped
-    assert ("blink", Row("ESN")) not in table_cells([made.run(CHOSEN, 0, 0.1)])
 
 
 def test_a_record_that_is_not_whole_is_passed_over_by_what_it_lacks(tmp_path):
@@ -181,9 +167,7 @@ def test_the_page_is_well_formed_and_accessible(tmp_path, folders):
         r"""(src|href)=["']?(https?:)?//|url\(|@import""", text.split("<script>")[0]
     )
     assert len(text) < 1_000_000
-    assert not [
-        section.key for section in sections if section.missing and section.key != "classification"
-    ]
+    assert {s.key for s in sections if s.missing} == {"classification", "earlier"}
 
 
 def test_tables_hold_the_numbers_of_the_records(tmp_path, folders):
@@ -224,7 +208,7 @@ def test_what_has_no_records_is_said_and_not_shown(tmp_path):
     made.write(tmp_path, made.race(), "race.jsonl")
     _, sections, text = _page([tmp_path], tmp_path / "report")
     missing = [section.title for section in sections if section.missing]
-    assert len(missing) == len(SECTIONS) - 3  # the race; shipped trials; versions and machine
+    assert len(missing) == len(SECTIONS) - 3  # the race, versions and machine, nothing run again
     absent = text[text.index('id="absent"') :]
     for title in missing:
         assert f"<dt>{escape(title)}</dt>" in absent
@@ -316,7 +300,8 @@ def test_labels_stand_apart_and_inside(spread):
 
 
 def test_the_command_writes_a_page_and_prints_data(tmp_path, folders):
-    arguments = ["report", *map(str, folders), "--out", str(tmp_path / "page"), "--json"]
+    arguments = ["report", *map(str, folders), "--fresh-only", "--out", str(tmp_path / "page")]
+    arguments.append("--json")
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
     data = json.loads(result.stdout)
@@ -346,7 +331,7 @@ def test_without_what_draws_the_picture_the_page_is_there(tmp_path, folders, mon
 
 @pytest.mark.slow
 def test_nothing_to_report_is_an_error_that_says_what_to_do(tmp_path):
-    call = [sys.executable, "-m", "paralesn", "report"]
+    call = [sys.executable, "-m", "paralesn", "report", "--fresh-only"]
     done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 3
     assert "`paralesn reproduce` makes some" in done.stderr

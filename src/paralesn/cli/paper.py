@@ -351,16 +351,17 @@ def saying_what_stays(console: Console, records: Path) -> Iterator[None]:
 def _show(console: Console, done: "Reproduction") -> None:
     """Print tables, notes, what was left out and the files that were written."""
     from paralesn.paper.catalogue import models
-    from paralesn.paper.results import notes, summary, times
+    from paralesn.paper.results import notes, shipped_notes, summary, times
     from paralesn.paper.table import as_rich
 
     broad = wide(console)
     for table in (*done.tables, times(done.cells, list(models()))):
         if table.lines:
             broad.print(as_rich(table))
-    for text in (*notes(done.cells.values()), *summary(done.cells)):
+    cells = done.cells.values()
+    for text in (*notes(cells), *shipped_notes(cells), *summary(done.cells)):
         say(console, text)
-    if any(cell.shipped for cell in done.cells.values()):
+    if any(cell.shipped for cell in cells):
         say(console, "--models runs models whose records come with the package.")
     for entry in done.absent:
         say(console, f"Left out: {_reason(entry)}")

@@ -15,14 +15,18 @@ _COMMANDS = {
     "overview": "paralesn reproduce",
     "regression": "paralesn reproduce",
     "variants": "paralesn reproduce",
+    "earlier": "paralesn reproduce earlier",
+    "complex": "paralesn reproduce",
     "classification": "paralesn reproduce classification",
     "mnist": "paralesn reproduce mnist",
+    "small-mnist": "paralesn reproduce small-mnist",
     "ucr": "paralesn reproduce ucr",
     "long-term": "paralesn reproduce long-term",
     "lra": "paralesn reproduce lra",
     "race": "paralesn race",
     "times": "paralesn reproduce",
     "scaling": "paralesn complexity",
+    "digits": "paralesn complexity",
     "universality": "paralesn universality",
     "sensitivity": "paralesn sensitivity narma10",
     "configurations": "paralesn reproduce",
@@ -39,9 +43,20 @@ def report(
         ),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder of the page.")] = Path("report"),
+    fresh_only: Annotated[
+        bool,
+        typer.Option(
+            "--fresh-only",
+            help="Leave out the records that come with the package, which stand "
+            "in for what is not on record.",
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Write a page of all tables and figures, from records alone; nothing is run."""
+    """Write a page of all tables and figures, from records alone; nothing is run.
+
+    What you have no records of is shown as we ran it, from records that come with the package.
+    """
     from paralesn.paper.catalogue import MAIN
     from paralesn.report import build, comparison, stored
     from paralesn.report.sections.compare import scores_of
@@ -49,7 +64,7 @@ def report(
     folder(out)
     with exit_on_error():
         try:
-            findings = build.gather(stored.load(records))
+            findings = build.gather(stored.load(records, fill=not fresh_only))
         except stored.NoRecordsError as error:
             hint = "`paralesn reproduce` makes some, or name files or folders that hold them"
             raise ValueError(f"{error}: {hint}") from None

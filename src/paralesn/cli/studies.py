@@ -64,6 +64,13 @@ def _show_demo(console: Console, result: "Demonstration") -> None:
     console.print(f"ReservoirClassifier: {result.accuracy:.0%} of noisy tones told apart.")
 
 
+def _memory_size(value: float) -> float:
+    """GiB that a process can be given."""
+    if not 0.001 <= value <= 1e6:
+        raise typer.BadParameter(f"expected GiB between 0.001 and 1,000,000, got {value:g}")
+    return value
+
+
 @app.command()
 def complexity(
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("complexity"),
@@ -82,23 +89,25 @@ def complexity(
         int | None,
         typer.Option(min=1, max=1_000, help="Medians are over so many.", show_default="5"),
     ] = None,
+    memory_limit: Annotated[
+        float, typer.Option(callback=_memory_size, help="GiB that a reservoir may take.")
+    ] = 8.0,
+    random_digits: Annotated[
+        bool, typer.Option("--random-digits", help="Random numbers for digits of MNIST.")
+    ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes, in seconds.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Measure everything anew.")] = False,
     json: Json = False,
 ) -> None:
     """Measure time, memory and parameters of reservoirs by size and by length of the series."""
-    from paralesn.paper.studies.complexity import collect, read, settings
-    from paralesn.paper.studies.complexity_plot import plot
+    from paralesn.paper.studies.complexity import collect, settings
+    from paralesn.paper.studies.complexity_plot import plot, plot_digits
     from paralesn.paper.studies.complexity_report import tables
 
     console, path = console_for(json), folder(out) / "complexity.json"
-    is_there = path.exists() and not fresh
-    try:
-        if is_there:
-            read(path)
-    except ValueError as error:
-        raise typer.BadParameter(f"{error}; --fresh replaces it", param_hint="--out") from None
-    wanted = settings(largest_dense, largest, longest, rounds, quick)
+    is_there = not fresh and _holds_measurements(path)
+    limit, digits = round(memory_limit * 2**30), _digits(console, random_digits)
+    wanted = settings(largest_dense, largest, longest, rounds, quick, limit, digits)
     with _progress(console) as report:
         try:
             record, taken = collect(wanted, path, fresh, report)
@@ -109,13 +118,41 @@ def complexity(
         console.print(table)
     if is_there and not taken:
         console.print(
-            f"The measurements in {path} were made with other versions or rounds, or on another "
-            "machine, and were replaced."
+            f"The measurements in {path} were made with other versions or rounds, another limit of "
+            "memory, or on another machine, and were replaced."
         )
     console.print(f"Measurements: {path}", soft_wrap=True)
     picture(console, out / "complexity.png", partial(plot, record))
+    if digits is not None:
+        picture(console, out / "complexity-digits.png", partial(plot_digits, record))
     if json:
         print_json(record)
+
+
+def _holds_measurements(path: Path) -> bool:
+    """Whether the file is there; what holds something else is refused."""
+    from paralesn.paper.studies.complexity import read
+
+    try:
+        return path.exists() and bool(read(path))
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}; --fresh replaces it", param_hint="--out") from None
+
+
+def _digits(console: Console, random: bool) -> str | None:
+    """What reservoirs read for digits; None where there are none, which is said."""
+    from paralesn.paper.studies import complexity_digits
+
+    if random:
+        return complexity_digits.RANDOM
+    if complexity_digits.at_hand():
+        return complexity_digits.MNIST
+    say(
+        console,
+        "MNIST is not here, so that no digits are read: `paralesn data fetch smnist` fetches it, "
+        "--random-digits reads random numbers instead.",
+    )
+    return None
 
 
 @app.command()

@@ -9,6 +9,7 @@ drawn twice takes its earlier result, if it was judged by all seeds.
 import json
 import time
 import warnings
+import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -86,14 +87,21 @@ def _methods(task: str, model: str) -> dict[str, Any]:
     """How a study proposes configurations and gives them up."""
     import optuna
 
+    return {
+        "sampler": _sampler(task, model, 0),
+        # Only what is among the better half so far deserves another seed.
+        "pruner": optuna.pruners.PercentilePruner(50.0, n_startup_trials=8),
+    }
+
+
+def _sampler(task: str, model: str, seed: int) -> "optuna.samplers.BaseSampler":
+    """What suggests configurations."""
+    import optuna
+
+    random = judging(task, model).random
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        random = judging(task, model).random
-        return {
-            "sampler": optuna.samplers.TPESampler(multivariate=True, n_startup_trials=random),
-            # Only what is among the better half so far deserves another seed.
-            "pruner": optuna.pruners.PercentilePruner(50.0, n_startup_trials=8),
-        }
+        return optuna.samplers.TPESampler(multivariate=True, n_startup_trials=random, seed=seed)
 
 
 def study_file(task: str, model: str, space: str, folder: str) -> Path:
@@ -121,10 +129,13 @@ def work(
     penalties, random = spaces.alphas(space), judging(task, model).random
     for known in _starts(task, model, space, storage):
         claims.enqueue(_key(known), known)
-    rng = np.random.default_rng()
     begin = time.monotonic()
 
     def propose() -> None:
+        # By the number of the trial, so that a study that resumes goes on as if it had not stopped.
+        number = len(study.get_trials(deepcopy=False))
+        rng = np.random.default_rng([zlib.crc32(study.study_name.encode()), number])
+        study.sampler = _sampler(task, model, int(rng.integers(2**31)))
         done = finished(study)
         if done > random and done % 2 and (near := proposals.neighbour(study, rng)):
             claims.enqueue(_key(near), near)

@@ -13,6 +13,7 @@ from paralesn.paper.markdown_table import as_markdown
 from paralesn.paper.records import Record
 from paralesn.paper.results import Cells, Row
 from paralesn.paper.scope import Absent, Wanted, resolve, unavailable
+from paralesn.paper.shipped_records import of_slow_models
 from paralesn.paper.table import Table, as_csv, as_latex
 
 
@@ -81,7 +82,7 @@ def reproduce(
     path = out / "records.jsonl"
     known = runs.known(path)
     if not slow:
-        known = runs.shipped() | known
+        known = of_slow_models() | known
     plans: Plans = {}
     for entry in wanted:
         if entry.task not in lacking:

@@ -183,15 +183,19 @@ def notes(cells: Iterable[Cell]) -> list[str]:
     cells = list(cells)
     shown = {cell.task.name: cell.task for cell in cells}
     said = [f"{task.title}: {task.note}." for task in shown.values() if task.note]
-    if shipped := [cell for cell in cells if cell.shipped]:
-        seeds = ", ".join(f"{c.row.label} on {c.task.title} {c.seeds}" for c in shipped)
-        said.append(f"* from records that come with the package. Seeds: {seeds}.")
     if any(cell.estimate for cell in cells):
         said.append(
             "Energy and emissions are estimates by CodeCarbon, from a typical power of the "
             "processor: the hardware shows no counters."
         )
     return said
+
+
+def shipped_notes(cells: Iterable[Cell]) -> list[str]:
+    """What has to be said of cells from records that come with the package."""
+    shipped = [cell for cell in cells if cell.shipped]
+    seeds = ", ".join(f"{c.row.label} on {c.task.title} {c.seeds}" for c in shipped)
+    return [f"* from records that come with the package. Seeds: {seeds}."] if shipped else []
 
 
 def summary(cells: Cells) -> list[str]:

@@ -7,9 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
-from functools import cache
 from importlib.metadata import version
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +24,6 @@ IDENTITY = (
     "kind", "task", "model", "space", "seed", "configuration", "alpha", "units", "readout", "pool",
     "segments", "trial_cases",
 )  # fmt: skip
-SHIPPED = "records.jsonl"  # end of the names of files with runs that come with the package
 
 
 def identity(record: Record) -> str:
@@ -64,17 +61,6 @@ def problem(record: Record) -> str | None:
 def _key(record: Record) -> str | None:
     """The identity of a record of a run; None for others, which studies may have left there."""
     return None if protocols.of_kind(record["kind"]) is None else identity(record)
-
-
-@cache
-def shipped() -> dict[str, Record]:
-    """Runs that come with the package, by identity."""
-    every: dict[str, Record] = {}
-    for file in sorted(files("paralesn.paper").joinpath("data").iterdir(), key=str):
-        if file.name.endswith(SHIPPED):
-            with as_file(file) as path:
-                every |= {key: run | {"shipped": True} for key, run in known(path).items()}
-    return every
 
 
 # -- runs that are not on record -------------------------------------------------------------------

@@ -62,19 +62,13 @@ def configurations(
 def recorded(records: Iterable[Record]) -> list[tuple[Row, Record]]:
     """Rows of the tables, and the runs on record that belong to them.
 
-    Where slow models are not on record, the records of the package stand in for them. Records have
-    been checked by `runs.problem`.
+    Records have been checked by `runs.problem`.
     """
     whole = {}
     for run in records:
         protocol = protocols.of_kind(run["kind"])
         if protocol is not None and run["kind"] == protocol.name:  # and no trial of a search
             whole[runs.identity(run)] = run
-    reported = {run["task"] for run in whole.values()}
-    ours = {(run["task"], run["model"]) for run in whole.values()}
-    for key, run in runs.shipped().items():
-        if run["task"] in reported and (run["task"], run["model"]) not in ours:
-            whole[key] = run
     chosen = []
     for (kind, _, model), groups in _grouped(whole.values()).items():
         protocol = protocols.of_run({"kind": kind})

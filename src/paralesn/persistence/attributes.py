@@ -75,8 +75,10 @@ def check_names(value: Any, count: int) -> np.ndarray:
 
 def _as_it_was(name: str, value: Any) -> Any:
     """What `described` was given."""
-    if not isinstance(value, dict):
+    if isinstance(value, (bool, int, float, np.generic, np.ndarray)):
         return value
+    if not isinstance(value, dict):
+        raise TypeError(f"{name} must be a number or an array, got a {type(value).__name__}")
     if set(value) == {"transposed"} and isinstance(value["transposed"], np.ndarray):
         return value["transposed"].T
     if set(value) != {"dtype", "value"} or not isinstance(value["value"], (bool, int, float)):

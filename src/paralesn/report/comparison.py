@@ -20,7 +20,7 @@ import numpy as np
 from scipy.stats import friedmanchisquare, rankdata, wilcoxon
 
 from paralesn.files import require, save_figure
-from paralesn.paper.catalogue import tasks
+from paralesn.paper.catalogue import Task, tasks
 
 LEVEL = 0.05
 LEAST_TASKS, LEAST_MODELS = 5, 3  # for tests to mean anything
@@ -55,19 +55,30 @@ class Ranking:
     cliques: tuple[tuple[str, ...], ...] | None
 
 
-def shared(figures: Table, names: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
-    """Models among `names` with any figure, tasks that all of these have, and other tasks."""
+def shared(
+    figures: Table, names: Sequence[str], catalogue: Mapping[str, Task] | None = None
+) -> tuple[list[str], list[str], list[str]]:
+    """Models among `names` with any figure, tasks that all of these have, and other tasks.
+
+    Tasks are those of a `catalogue`, by default the paper's.
+    """
     measured = {model for _, model in figures}
     models = [model for model in names if model in measured]
     any_model = {task for task, model in figures if model in models}
-    known = [task for task in tasks() if task in any_model]
+    known = [task for task in catalogue or tasks() if task in any_model]
     complete = [task for task in known if all((task, model) in figures for model in models)]
     return models, complete, [task for task in known if task not in complete]
 
 
-def trade_off(scores: Table, seconds: Table, names: Sequence[str]) -> TradeOff | None:
+def trade_off(
+    scores: Table,
+    seconds: Table,
+    names: Sequence[str],
+    catalogue: Mapping[str, Task] | None = None,
+) -> TradeOff | None:
     """Improvements over the ESN, or None where there is nothing to compare."""
-    models, over, _ = shared(scores, names)
+    known = catalogue or tasks()
+    models, over, _ = shared(scores, names, known)
     if BASELINE not in models or len(models) < 2:
         return None
     over = [task for task in over if scores[task, BASELINE] != 0]  # there are no percents of zero
@@ -77,7 +88,7 @@ def trade_off(scores: Table, seconds: Table, names: Sequence[str]) -> TradeOff |
     for model in models:
         gains, saved = [], []
         for task in over:
-            base, own = (tasks()[task].loss(scores[task, name]) for name in (BASELINE, model))
+            base, own = (known[task].loss(scores[task, name]) for name in (BASELINE, model))
             gains.append(100 * (base - own) / abs(base))
             spent = seconds[task, model] / seconds[task, BASELINE]
             saved.append(100 * (1 - spent))

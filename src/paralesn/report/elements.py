@@ -4,15 +4,15 @@ Elements hold text and numbers. Text is escaped where the page is put together; 
 taken for HTML. The template of an element is the macro named by `macro`.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from markupsafe import Markup
 
 from paralesn.paper import protocols
 from paralesn.paper.records import Record
-from paralesn.paper.results import Cells, Row
+from paralesn.paper.results import Cell, Cells, Row
 from paralesn.paper.table import Table as ResultTable
 from paralesn.report.stored import Stored
 
@@ -116,7 +116,10 @@ Element = Table | Figure | Tiles | Note
 
 @dataclass(frozen=True)
 class Section:
-    """Elements under a heading; `missing` says why there are none."""
+    """Elements under a heading; `missing` says why there are none.
+
+    `records` are those that it is made of: runs and records of studies.
+    """
 
     key: str
     title: str
@@ -124,6 +127,7 @@ class Section:
     content: Sequence[Element] = ()
     data: Any = None  # for scripts
     missing: str = ""
+    records: Sequence[Record] = ()
 
 
 @dataclass(frozen=True)
@@ -149,5 +153,32 @@ class Findings:
         """Tables of a protocol, made once; none where it has no results."""
         if protocol not in self._tables:
             known = protocols.of_kind(protocol)
-            self._tables[protocol] = [] if known is None else known.tables(self.cells)
+            made = [] if known is None else known.tables(self.cells)
+            self._tables[protocol] = _marked(made)
         return self._tables[protocol]
+
+    def of_paper(self) -> Cells:
+        """Results of the paper's own tables, not of protocols beside them."""
+        in_paper = [protocol.name for protocol in protocols.protocols() if protocol.in_paper]
+        return {key: cell for key, cell in self.cells.items() if cell.protocol in in_paper}
+
+    def behind(self, cells: Iterable[Cell]) -> list[Record]:
+        """The runs that cells sum up."""
+        keys = {(cell.task.name, cell.row) for cell in cells}
+        # Rows that took the paper's own space share their runs with those held to it.
+        found = {id(run): run for row, run in self.runs if (run["task"], row) in keys}
+        return list(found.values())
+
+
+def _marked(tables: list[ResultTable]) -> list[ResultTable]:
+    """Tables without marks of shipped results where all of them are."""
+    entries = [entry for table in tables for line in table.lines for entry in line.entries]
+    if not all(entry.cell.shipped for entry in entries if entry.cell is not None):
+        return tables
+    return [
+        replace(table, lines=[
+            replace(line, entries=[replace(entry, mark="") for entry in line.entries])
+            for line in table.lines
+        ])
+        for table in tables
+    ]  # fmt: skip

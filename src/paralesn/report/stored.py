@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from paralesn.paper import records, runs, strict_json
+from paralesn.paper import record_files
 from paralesn.paper.records import Record
-from paralesn.paper.studies import record_checks
+from paralesn.paper.shipped_records import beside, shipped
 
 # Where records are kept unless another folder is named.
 FOLDERS = ("results", "complexity", "universality", "sensitivity", "race")
@@ -20,11 +20,15 @@ class NoRecordsError(ValueError):
 
 @dataclass(frozen=True)
 class Stored:
-    """Records of runs, measurements of experiments, and the files they were read from."""
+    """Records of runs, measurements of experiments, and the files they were read from.
+
+    `of_package` names files that come with the package.
+    """
 
     runs: list[Record] = field(default_factory=list)
     experiments: list[dict[str, Any]] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
+    of_package: list[str] = field(default_factory=list)
 
     def of_kind(self, *kinds: str) -> list[Record]:
         """Runs of the given kinds, as they were recorded."""
@@ -36,78 +40,51 @@ class Stored:
 
     def surroundings(self) -> list[tuple[dict[str, Any], int]]:
         """Versions and machines that records were made with, and the number of records of each."""
-        counted: dict[str, int] = {}
-        for record in (*self.runs, *self.experiments):
-            if "versions" in record:
-                around = {name: record.get(name) for name in ("versions", "machine")}
-                key = json.dumps(around, sort_keys=True)
-                counted[key] = counted.get(key, 0) + 1
-        ordered = sorted(counted.items(), key=lambda item: -item[1])
-        return [(json.loads(key), count) for key, count in ordered]
+        return surroundings([*self.runs, *self.experiments])
 
 
-def load(paths: Sequence[Path] | None = None) -> Stored:
+def surroundings(found: Iterable[Record]) -> list[tuple[dict[str, Any], int]]:
+    """Versions and machines that records say they were made with, the most frequent first."""
+    counted: dict[str, int] = {}
+    for record in found:
+        if "versions" in record:
+            around = {name: record.get(name) for name in ("versions", "machine")}
+            key = json.dumps(around, sort_keys=True)
+            counted[key] = counted.get(key, 0) + 1
+    ordered = sorted(counted.items(), key=lambda item: -item[1])
+    return [(json.loads(key), count) for key, count in ordered]
+
+
+def load(paths: Sequence[Path] | None = None, fill: bool = False) -> Stored:
     """Read files, and what folders hold; by default the `FOLDERS` that are here.
 
-    A file of runs is JSON lines with a `kind` each, a file of measurements a JSON object with an
-    `experiment`. Other files in a folder are passed over, but a file that is named must be one.
-    Records that are damaged or not whole are passed over with a warning that says which and why.
+    Parameters
+    ----------
+    paths : sequence of Path, optional
+        Each must hold records. Those that are damaged or not whole are passed over with a warning
+        that says which and why.
+    fill : bool
+        Whether records of the package stand in for what is not among these, marked as shipped.
     """
-    stored = Stored()
-    for path in paths or [Path(name) for name in FOLDERS if Path(name).is_dir()]:
-        if not path.exists():
-            raise ValueError(f"records must be files or folders, got {path}, which does not exist")
-        before = len(stored.files)
-        for file in _candidates(path):
-            _take(stored, file)
-        if len(stored.files) == before and paths:
-            raise ValueError(
-                "records must be of protocols, complexity, sensitivity, universality or a race; "
-                f"{path} holds none"
-            )
-    if not stored.files:
+    if paths:
+        held = record_files.named(paths)
+    else:
+        folders = [Path(name) for name in FOLDERS if Path(name).is_dir()]
+        held = [each for folder in folders for each in record_files.read(folder)]
+    stored = Stored(files=[file for file, _ in held])
+    for _, found in held:
+        for record in found:
+            (stored.experiments if record_files.is_study(record) else stored.runs).append(record)
+    if fill:
+        stored = _filled(stored)
+    if not stored.files and not stored.of_package:
         raise NoRecordsError(f"there are no records in {', '.join(FOLDERS)}")
     return stored
 
 
-def _candidates(path: Path) -> Iterable[Path]:
-    if path.is_dir():
-        found = [*sorted(path.glob("*.jsonl")), *sorted(path.glob("*.json"))]
-        return [file for file in found if file.is_file()]
-    return [path]
-
-
-def _take(stored: Stored, file: Path) -> None:
-    """Add the records of a file, if it holds any."""
-    records.check_regular(file)
-    is_record = _take_study(stored, file) if file.suffix == ".json" else _take_runs(stored, file)
-    if is_record:
-        stored.files.append(file)
-
-
-def _take_runs(stored: Stored, file: Path) -> bool:
-    """Add the runs of a file, those with all that a report needs."""
-    found = records.read(file, _problem)
-    stored.runs.extend(found)
-    return bool(found)
-
-
-def _take_study(stored: Stored, file: Path) -> bool:
-    """Add the record of a study, without damaged parts."""
-    try:
-        record = strict_json.parse(file.read_bytes())
-    except ValueError as error:
-        records.warn_of(file, [f"it {error}"])
-        return False
-    if not isinstance(record, dict) or not isinstance(record.get("experiment"), str):
-        return False  # results of `reproduce`, for example
-    intact, reasons = record_checks.experiment(record)
-    if reasons:
-        records.warn_of(file, reasons)
-    stored.experiments.extend([] if intact is None else [intact])
-    return intact is not None
-
-
-def _problem(record: Record) -> str | None:
-    """Why a run cannot be reported, or None."""
-    return record_checks.race(record) if record.get("kind") == "race" else runs.problem(record)
+def _filled(own: Stored) -> Stored:
+    """One's own records, and those of the package for what they lack."""
+    ours = shipped()
+    runs = [*own.runs, *beside(own.runs, ours.runs)]
+    experiments = [*own.experiments, *beside(own.experiments, ours.experiments)]
+    return Stored(runs, experiments, own.files, ours.files)

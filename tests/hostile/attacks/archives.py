@@ -348,6 +348,9 @@ class Ett(Case):
         np.testing.assert_array_equal(found, self.truth)
 
 
+ANOTHER = b"another"  # content of a second file of the same name
+
+
 class Zip(Case):
     name, folder, has_sums = "Toy.zip", "Toy", True
     traps = ("paths", "twice", "encrypted", "method", "link", "folder", "hidden")
@@ -361,7 +364,7 @@ class Zip(Case):
                 archive.writestr(prefix + name, data)
             archive.writestr({"hidden": "__MACOSX/._Toy_TRAIN.ts"}.get(trap, "about.txt"), b"more")
             if trap == "twice":
-                archive.writestr("again/Toy_TRAIN.ts", b"another")
+                archive.writestr("again/Toy_TRAIN.ts", ANOTHER)
             elif trap == "link":
                 entry = zipfile.ZipInfo("Toy.tsv")
                 entry.external_attr = 0o120777 << 16
@@ -391,7 +394,8 @@ class Zip(Case):
         for path in unpacked:
             assert path.parent == archive.parent
             assert not path.is_symlink()
-            assert path.read_bytes() == self.truth[path.name]
+            # Where damage renamed the first of two files of a name, the other is the only one.
+            assert path.read_bytes() in (self.truth[path.name], ANOTHER)
         names = {path.name for path in archive.parents[1].rglob("*") if path.is_file()}
         assert names == {archive.name, *(path.name for path in unpacked)}
 

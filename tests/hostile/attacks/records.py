@@ -11,14 +11,21 @@ import warnings
 from copy import deepcopy
 from functools import cache
 from html.parser import HTMLParser
-from importlib.resources import files
 
 from hypothesis import strategies as st
 from rich.console import Console
 
 import stored_records as made
 from paralesn.files import DamagedFileWarning
-from paralesn.paper import configurations, records, reproduce, results, runs, selection
+from paralesn.paper import (
+    configurations,
+    records,
+    reproduce,
+    results,
+    runs,
+    selection,
+    shipped_records,
+)
 from paralesn.paper.catalogue import models
 from paralesn.paper.table import as_csv, as_latex, as_rich
 from paralesn.report import build, stored
@@ -64,8 +71,12 @@ RECIPES = st.fixed_dictionaries(
 @cache
 def _real():
     """Records of every kind, as commands leave them."""
-    data = files("paralesn.paper").joinpath("data")
-    shipped = data.joinpath("classification-records.jsonl").read_text(encoding="utf-8")
+    kinds = ("classification", "mnist")
+    shipped = [
+        {name: value for name, value in run.items() if name != "shipped"}
+        for run in shipped_records.shipped().runs
+        if run["kind"] in kinds
+    ]
     chosen = configurations.shipped("smnist", "ParalESN", "extended")
     arena = made.run(chosen, 0, 0.8) | {"kind": "lra", "task": "lra-text"}
     long_term = made.run(chosen, 0, 0.4) | {
@@ -83,7 +94,7 @@ def _real():
         "chosen": 10.0, "seconds": 3.0, **made.SURROUNDINGS,
     }  # fmt: skip
     return [
-        *made.regression()[::9], *(json.loads(line) for line in shipped.splitlines()[::5]),
+        *made.regression()[::9], *shipped[::5],
         *made.race(), arena, long_term, archive, trial, made.run(chosen, 1, 0.9),
     ]  # fmt: skip
 

@@ -28,7 +28,6 @@ from paralesn.paper.results import Cells
 from paralesn.paper.table import Table
 from paralesn.readouts.normal_equations import cholesky_predictions
 from paralesn.readouts.ridge import Ridge
-from paralesn.reservoirs.paralesn import ParalESN
 
 FILE = "classification.toml"
 DTYPE = "float32"
@@ -70,8 +69,7 @@ def cases(dataset: Any, train: np.ndarray, test: np.ndarray) -> Cases:
 
 def build(model: Model, configuration: Mapping[str, Any], seed: int, task: str) -> Any:
     """A reservoir of a model as configured, for a task."""
-    units = model.units or tasks()[task].units
-    return regression.build(model, configuration, seed, units=units, dtype=DTYPE)
+    return candidate(model, configuration, seed, task, None)
 
 
 def features(model: Model, reservoir: Any, X: np.ndarray) -> np.ndarray:
@@ -84,13 +82,29 @@ def features(model: Model, reservoir: Any, X: np.ndarray) -> np.ndarray:
 # -- judging configurations ------------------------------------------------------------------------
 
 
-def most_cases(task: str, model: Model, reservoir: Any) -> int | None:
-    """Training cases that a trial looks at, or None for all of them."""
-    cost = "dense"
-    if isinstance(reservoir, ParalESN):
-        cost = "pooled" if model.pool else "single" if reservoir.layers == 1 else "deep"
-    most = read(FILE)["trials"][tasks()[task].group].get(cost)
-    return None if most is None else int(most)
+class Effort(NamedTuple):
+    """What a configuration is judged by, whichever model it is of."""
+
+    units: int | None  # of the reservoir; None: as many as in the runs that are reported
+    cases: int | None  # of the training set; None: all of them
+
+
+def effort(task: str, final: bool) -> Effort:
+    """How large a reservoir a trial of a search, or a finalist, is given, and how many cases.
+
+    Dense reservoirs take thousands of times as long as a diagonal one. So that every model has as
+    many trials, and is judged alike, trials are small for all of them.
+    """
+    known = read(FILE)["search"][tasks()[task].group]["finalist" if final else "trial"]
+    return Effort(known.get("units"), known.get("cases"))
+
+
+def candidate(
+    model: Model, configuration: Mapping[str, Any], seed: int, task: str, units: int | None
+) -> Any:
+    """A reservoir that is judged; a model that has its own number of units keeps it."""
+    units = model.units or units or tasks()[task].units
+    return regression.build(model, configuration, seed, units=units, dtype=DTYPE)
 
 
 def split(
@@ -203,8 +217,8 @@ class Classification(Protocol):
     """Tasks of the UCR and UEA archives: last states, read out by ridge regression."""
 
     name, title, seeds = "classification", "Time series classification", 10
-    # A trial takes seconds, not milliseconds.
-    judging = Judging(seeds=2, finalists=3, final_seeds=4, random=8)
+    # A trial takes seconds, a finalist minutes.
+    judging = Judging(seeds=2, finalists=3, final_seeds=2, random=8, anew=True)
     slow = ("ESN", "ESN (deep)")  # dense, of 1 024 units: minutes to hours
     measures_energy = True
 
@@ -238,8 +252,9 @@ class Classification(Protocol):
         final: bool = False,
     ) -> np.ndarray:
         """Accuracy on cases held out, for every penalty."""
-        reservoir = build(models()[model], configuration, seed, task)
-        trial = Trial(data(task), most_cases(task, models()[model], reservoir), SHARE)
+        given = effort(task, final)
+        reservoir = candidate(models()[model], configuration, seed, task, given.units)
+        trial = Trial(data(task), given.cases, SHARE)
         return validate(trial, models()[model], reservoir, penalties, seed)
 
     def tables(self, cells: Cells) -> list[Table]:

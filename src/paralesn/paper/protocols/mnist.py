@@ -18,7 +18,7 @@ from paralesn.paper.configurations import Tuned
 from paralesn.paper.layout import held_to_the_paper, scores
 from paralesn.paper.protocol import Judging, Protocol, Tell, lacks_pytorch
 from paralesn.paper.protocols import classification
-from paralesn.paper.protocols.classification import FILE, Cases, ReadOut, Trial, build, features
+from paralesn.paper.protocols.classification import FILE, Cases, ReadOut, Trial, candidate, features
 from paralesn.paper.records import Record
 from paralesn.paper.results import Cell, Cells, Row, best
 from paralesn.paper.table import Column, Digits, Entry, Line, Number, Table
@@ -27,7 +27,6 @@ from paralesn.readouts.mlp import MLP
 PERMUTATION = 0  # seed of the order of the pixels of psMNIST
 SHARE = 0.1  # of the training set that the paper holds out to validate
 _TRIAL_SHARE = 1 / 3  # held out of the few images that a trial looks at
-_FINAL = 1.5  # times as many images for the best configurations of a search
 _FINAL_EPOCHS = 30
 
 
@@ -49,22 +48,25 @@ def perceptron(arguments: Mapping[str, Any], seed: int) -> MLP:
 
 
 def validate(
-    task: str, model: Model, reservoir: Any, penalties: Sequence[float], seed: int
+    task: str, model: Model, configuration: Mapping[str, Any], penalties: Sequence[float], seed: int
 ) -> np.ndarray:
     """Accuracy of ridge regression on some images, for every penalty.
 
     It stands in for the perceptron, which takes a hundred times as long.
     """
-    most = classification.most_cases(task, model, reservoir)
-    trial = Trial(data(task), most, _TRIAL_SHARE)
+    units, cases = classification.effort(task, final=False)
+    reservoir = candidate(model, configuration, seed, task, units)
+    trial = Trial(data(task), cases, _TRIAL_SHARE)
     return classification.validate(trial, model, reservoir, penalties, seed)
 
 
-def validate_finalist(task: str, model: Model, reservoir: Any, seed: int) -> float:
+def validate_finalist(
+    task: str, model: Model, configuration: Mapping[str, Any], seed: int
+) -> float:
     """Accuracy of the perceptron, as the paper sets it, on more images than in a trial."""
-    cases, most = data(task), classification.most_cases(task, model, reservoir)
-    more = None if most is None else int(_FINAL * most)
-    train, held_out = classification.split(cases.y_train, more, _TRIAL_SHARE, seed)
+    units, most = classification.effort(task, final=True)
+    cases, reservoir = data(task), candidate(model, configuration, seed, task, units)
+    train, held_out = classification.split(cases.y_train, most, _TRIAL_SHARE, seed)
     readout = perceptron({**settings(model, "paper"), "epochs": _FINAL_EPOCHS}, seed)
     readout.fit(features(model, reservoir, cases.train[train]), cases.y_train[train])
     judged = features(model, reservoir, cases.train[held_out])
@@ -93,7 +95,7 @@ class SequentialMNIST(Protocol):
 
     name, title, seeds = "mnist", "Sequential MNIST", 3
     # A trial takes seconds, a finalist minutes; it is the perceptron that finalists are judged by.
-    judging = Judging(seeds=1, finalists=2, final_seeds=1, random=6, anew=True)
+    judging = Judging(seeds=1, finalists=3, final_seeds=1, random=6, anew=True)
     slow = ("ESN", "ESN (deep)")
     measures_energy = True
 
@@ -136,11 +138,10 @@ class SequentialMNIST(Protocol):
         final: bool = False,
     ) -> np.ndarray:
         """Accuracy by ridge regression for every penalty, or by the perceptron for finalists."""
-        reservoir = build(models()[model], configuration, seed, task)
         if final:
-            right = validate_finalist(task, models()[model], reservoir, seed)
+            right = validate_finalist(task, models()[model], configuration, seed)
             return np.full(len(penalties), right)
-        return validate(task, models()[model], reservoir, penalties, seed)
+        return validate(task, models()[model], configuration, penalties, seed)
 
     def tables(self, cells: Cells) -> list[Table]:
         """A table of each task, with the models that learn by gradients."""

@@ -1,6 +1,7 @@
 """Time, memory and parameters of reservoirs by their size, and time by the length of a series.
 
-The complexity analysis, scaling figure and count of parameters of the paper, as measured.
+The complexity analysis, both halves of the scaling figure and the count of parameters of the paper,
+as measured. No process is given more memory than the limit of the settings.
 Each finished measurement is written to a JSON file at once, from which a later run continues.
 """
 
@@ -15,75 +16,57 @@ import numpy as np
 
 from paralesn.files import machine, save_json, versions
 from paralesn.paper import records, strict_json
-from paralesn.paper.studies import record_checks
+from paralesn.paper.studies import complexity_digits, record_checks
 from paralesn.paper.studies.complexity_child import (
     BUDGET_SECONDS,
+    allowed_bytes,
     available_bytes,
     drawn,
     in_a_child,
     series,
     timed,
 )
+from paralesn.paper.studies.complexity_models import BY_LENGTH, BY_SIZE, MODELS, ON_DIGITS, Model
 
 COUNTED_UNITS = 1024  # of the reservoirs whose parameters are counted, as in the paper
 LENGTH_UNITS = 128  # of the reservoirs that run series of many lengths, as in the paper
 MOST_UNITS = 1 << 24  # of a matrix that is tried to be allocated
 SHORT = 0.02  # seconds; calls shorter than that are repeated within a round
 LONG = 5.0  # seconds; after a series that took longer, longer ones are left out
+LONG_DIGITS = 300.0  # seconds; after digits that took longer, a size is tried only if it cannot fit
+LIMIT = 8 << 30  # bytes that a process may take, unless another limit is asked for
 
 Measurement = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Model:
-    """A reservoir and what the paper says of it.
+class Settings:
+    """What is measured, and how.
 
     Attributes
     ----------
-    kind : str
-        One of `complexity_child.KINDS`.
-    layers : int
-    parameters : str
-        Parameters of the recurrence, 1 024 units and one input; empty where the paper is silent.
-    step : str
-        Time of a step in the number N of units.
-    cost : function of N
-        What `step` says, as a formula.
-    sequence : str
-        Time in the number T of steps.
+    dense, structured, matrices : tuple of int
+        Units of dense and of other reservoirs, and of mere matrices that are allocated.
+    lengths : tuple of int
+        Steps of series.
+    digits : tuple of int
+        Units of reservoirs that read a batch of digits; dense ones end where memory does.
+    rounds : int
+        Medians are over so many.
+    limit : int
+        Bytes that a process may take.
+    series : str
+        What the batch of digits is: one of `complexity_digits.SERIES`.
     """
-
-    kind: str
-    layers: int
-    parameters: str
-    step: str
-    cost: Callable[[np.ndarray], np.ndarray]
-    sequence: str
-
-
-MODELS = {
-    "ESN": Model("ESN", 1, "1.1 M", "O(N^2)", lambda n: n**2, "O(T)"),
-    "ESN (deep)": Model("ESN", 5, "9.4 M", "O(N^2)", lambda n: n**2, "O(T)"),
-    "SCR": Model("SCR", 1, "", "O(N)", lambda n: n, "O(T)"),
-    "Structured RC": Model(
-        "StructuredRC", 1, "", "O(N log N)", lambda n: n * np.log(n), "O(T)"
-    ),
-    "ParalESN": Model("ParalESN", 1, "2.1 K", "O(N)", lambda n: n, "O(log T)"),
-    "ParalESN (deep)": Model("ParalESN", 5, "10.2 K", "O(N)", lambda n: n, "O(log T)"),
-}  # fmt: skip
-BY_SIZE = ("ESN", "SCR", "Structured RC", "ParalESN")
-BY_LENGTH = ("ESN", "ESN (deep)", "ParalESN", "ParalESN (deep)")
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What is measured: sizes of dense and other reservoirs, of mere matrices, lengths, rounds."""
 
     dense: tuple[int, ...]
     structured: tuple[int, ...]
     matrices: tuple[int, ...]
     lengths: tuple[int, ...]
+    digits: tuple[int, ...]
     rounds: int
+    limit: int = LIMIT
+    series: str = complexity_digits.MNIST
 
 
 def settings(
@@ -92,8 +75,13 @@ def settings(
     longest: int | None = None,
     rounds: int | None = None,
     quick: bool = False,
+    limit: int = LIMIT,
+    series: str | None = complexity_digits.MNIST,
 ) -> Settings:
-    """Sizes and lengths up to the given ones; None is a default, smaller with `quick`."""
+    """Sizes and lengths up to the given ones; None is a default, smaller with `quick`.
+
+    Without a `series` no digits are read.
+    """
     dense = ladder(128, 2, largest_dense or (256 if quick else 16_384))
     first = MOST_UNITS if quick else 2 * dense[-1]
     return Settings(
@@ -101,7 +89,10 @@ def settings(
         structured=ladder(512 if quick else 128, 4, largest or (512 if quick else 131_072)),
         matrices=ladder(first, 2, MOST_UNITS) if available_bytes() is not None else (),
         lengths=ladder(100, 10**0.5, longest or (1000 if quick else 1_000_000)),
+        digits=() if series is None else ladder(128, 4, 512 if quick else 1 << 25),
         rounds=rounds or (3 if quick else 5),
+        limit=limit,
+        series=series or complexity_digits.MNIST,
     )
 
 
@@ -120,33 +111,46 @@ def tasks(wanted: Settings) -> list[Measurement]:
     ]
     listed += [
         {"kind": "length", "model": name, "units": LENGTH_UNITS, "steps": steps}
-        for name in BY_LENGTH
+        for name in dict.fromkeys((*BY_LENGTH, *BY_SIZE))
         for steps in wanted.lengths
     ]
     for name in BY_SIZE:
         sizes = wanted.dense if name == "ESN" else wanted.structured
         listed += [{"kind": "size", "model": name, "units": units} for units in sizes]
     listed += [{"kind": "matrix", "model": "ESN", "units": units} for units in wanted.matrices]
+    listed += [
+        {
+            "kind": "digits",
+            "model": name,
+            "units": units,
+            "series": wanted.series,
+            "steps": complexity_digits.PIXELS,
+        }
+        for name in ON_DIGITS
+        for units in wanted.digits
+    ]
     return listed
 
 
-def measure(task: Measurement, rounds: int) -> Measurement:
+def measure(task: Measurement, wanted: Settings) -> Measurement:
     """The measurement that `task` asks for."""
-    model, units = MODELS[task["model"]], task["units"]
+    model, units, rounds = MODELS[task["model"]], task["units"], wanted.rounds
+    if task["kind"] == "digits":
+        return complexity_digits.measure(model.kind, units, task["series"], rounds, wanted.limit)
     if task["kind"] in ("size", "matrix"):
-        return _measure_apart(task, model, rounds)
+        return _measure_apart(task, model, wanted)
     reservoir = drawn(model.kind, units, model.layers)
     if task["kind"] == "parameters":
         return {"parameters": reservoir.n_parameters_}
     return {"seconds": _seconds_of_series(reservoir, series(task["steps"]), rounds)}
 
 
-def _measure_apart(task: Measurement, model: Model, rounds: int) -> Measurement:
+def _measure_apart(task: Measurement, model: Model, wanted: Settings) -> Measurement:
     """Measure memory, and time per step, in a process of its own."""
     _compile(model.kind)
-    units, limit = task["units"], available_bytes()
+    units, limit = task["units"], allowed_bytes(wanted.limit)
     outcome = {"matrix_bytes": 8 * units**2} if model.kind == "ESN" else {}
-    work = {"kind": model.kind, "units": units, "rounds": rounds}
+    work = {"kind": model.kind, "units": units, "rounds": wanted.rounds}
     if task["kind"] == "matrix":
         work = {"bytes": outcome["matrix_bytes"]}
     return outcome | {"limit_bytes": limit} | in_a_child(work, limit)
@@ -183,9 +187,10 @@ def collect(
 ) -> tuple[dict[str, Any], int]:
     """Measure what `path` does not hold yet; the record, and how many measurements are older.
 
-    Measurements made with other versions, on another machine or with other rounds are replaced;
-    those of sizes that are not wanted now are kept. No size is tried beyond the first that ran out
-    of memory, and no length beyond the first that took `LONG`.
+    Measurements made with other versions, on another machine, with other rounds or another limit
+    are replaced, those of other digits, too; those of sizes that are not wanted now are kept. No
+    size is tried beyond the first that ran out of memory, and no length beyond the first that took
+    `LONG`.
 
     Parameters
     ----------
@@ -202,17 +207,19 @@ def collect(
         "versions": versions(),
         "machine": machine(),
         "rounds": wanted.rounds,
+        "limit_bytes": wanted.limit,
+        "series": wanted.series,
     }
     measurements: list[Measurement] = [] if fresh else _earlier(path, record)
     known = {_key(measurement) for measurement in measurements}
     record["measurements"], taken = measurements, len(measurements)
     todo = tasks(wanted)
     for done, task in enumerate(todo):
-        if _key(task) in known or _pointless(task, measurements):
+        if _key(task) in known or _pointless(task, measurements, wanted):
             continue
         steps = f", {task['steps']:,} steps" if "steps" in task else ""
         report(f"{task['kind']}: {task['model']}, {task['units']:,} units{steps}", done, len(todo))
-        measurements.append(task | measure(task, wanted.rounds))
+        measurements.append(task | measure(task, wanted))
         save_json(record, path)
     report("done", len(todo), len(todo))
     return record, taken
@@ -238,64 +245,28 @@ def _earlier(path: Path, record: dict[str, Any]) -> list[Measurement]:
     if not path.exists():
         return []
     before = read(path)
-    same = all(before.get(name) == record[name] for name in ("versions", "machine", "rounds"))
-    return list(before["measurements"]) if same else []
+    names = ("versions", "machine", "rounds", "limit_bytes")
+    if any(before.get(name) != record[name] for name in names):
+        return []
+    series = record["series"]
+    return [m for m in before["measurements"] if m.get("series", series) == series]
 
 
 def _key(task: Measurement) -> tuple[Any, ...]:
     return tuple(task.get(name) for name in ("kind", "model", "units", "steps"))
 
 
-def _pointless(task: Measurement, measurements: Sequence[Measurement]) -> bool:
-    """Whether a smaller size already ran out of memory, or a shorter series took too long."""
+def _pointless(task: Measurement, measurements: Sequence[Measurement], wanted: Settings) -> bool:
+    """Whether a smaller size already ran out of memory, or a smaller task took too long."""
     same = [known for known in measurements if known["model"] == task["model"]]
     if task["kind"] == "length":
         return any(min(known["seconds"]) > LONG for known in same if known["kind"] == "length")
+    if task["kind"] == "digits":
+        return complexity_digits.is_pointless(
+            MODELS[task["model"]].kind, task["units"], same, wanted.limit, LONG_DIGITS
+        )
     return task["kind"] in ("size", "matrix") and any(
-        known.get("out_of_memory") and known["units"] <= task["units"] for known in same
+        known.get("out_of_memory") and known["units"] <= task["units"]
+        for known in same
+        if known["kind"] in ("size", "matrix")
     )
-
-
-# -- what follows from the measurements --------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Fit:
-    """An exponent, and the range of x it holds for."""
-
-    exponent: float
-    low: int
-    high: int
-
-
-def fit_exponent(x: Sequence[float], y: Sequence[float]) -> Fit | None:
-    """Slope of log y over log x by least squares, in the larger half of x, at least two of them.
-
-    In the smaller half the fixed cost of a call may hide the trend.
-    """
-    order = np.argsort(x)[len(x) // 2 - (len(x) == 2) :]
-    if order.size < 2:
-        return None
-    log_x, log_y = np.log(np.take(x, order)), np.log(np.take(y, order))
-    slope = float(np.polyfit(log_x, log_y, 1)[0])
-    return Fit(slope, int(np.take(x, order[0])), int(np.take(x, order[-1])))
-
-
-def curve(record: dict[str, Any], kind: str, model: str, x: str, y: str) -> dict[int, float]:
-    """Values `y` (the median, of rounds) by `x`, ascending, of one model."""
-    values = {
-        measured[x]: measured[y]
-        for measured in record["measurements"]
-        if (measured["kind"], measured["model"]) == (kind, model) and measured.get(y) is not None
-    }
-    return {at: float(np.median(values[at])) for at in sorted(values)}
-
-
-def out_of_memory(record: dict[str, Any], model: str = "ESN") -> Measurement | None:
-    """The smallest size that did not fit."""
-    failed = [
-        measured
-        for measured in record["measurements"]
-        if measured["model"] == model and measured.get("out_of_memory")
-    ]
-    return min(failed, key=lambda measured: measured["units"]) if failed else None

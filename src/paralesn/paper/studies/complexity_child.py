@@ -1,4 +1,4 @@
-"""One reservoir in a process of its own: peak memory, time per step, and whether it fits."""
+"""One reservoir in a process of its own: peak memory, time, and whether it fits."""
 
 import json
 import os
@@ -11,6 +11,7 @@ from dataclasses import fields, is_dataclass
 from functools import partial
 from pathlib import Path
 from signal import Signals
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -42,14 +43,27 @@ def available_bytes() -> int | None:
     return int(match[1]) * 1024 if match else None
 
 
-def in_a_child(work: dict[str, Any], limit: int | None) -> dict[str, Any]:
+def allowed_bytes(limit: int) -> int | None:
+    """What a process may take: the limit, or what is free where that is less; None as above."""
+    available = available_bytes()
+    return None if available is None else min(limit, available)
+
+
+def in_a_child(
+    work: dict[str, Any], limit: int | None, x: np.ndarray | None = None
+) -> dict[str, Any]:
     """Do `work` (see `main`) in a new process with `limit` bytes on top of what it starts with.
 
     Running out of memory is an outcome: ``{"out_of_memory": True}``. That is a MemoryError, or a
-    system that killed the process.
+    system that killed the process. A batch of series `x` is handed over in a file.
     """
-    command = [sys.executable, "-m", __name__, json.dumps(work | {"limit": limit})]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    with TemporaryDirectory() as folder:
+        if x is not None:
+            path = Path(folder) / "series.npy"
+            np.save(path, x)
+            work = work | {"series": str(path)}
+        command = [sys.executable, "-m", __name__, json.dumps(work | {"limit": limit})]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         result: dict[str, Any] = json.loads(done.stdout)
         return result
@@ -60,19 +74,34 @@ def in_a_child(work: dict[str, Any], limit: int | None) -> dict[str, Any]:
 
 
 def main(argument: str) -> None:
-    """Measure a reservoir (kind, units, rounds) or only allocate a matrix (bytes); print JSON."""
+    """Print a measurement as JSON: of `bytes` that are allocated, or of a reservoir.
+
+    The reservoir (kind, units, rounds) reads the `series` of a file, or what is drawn at random.
+    """
     work = json.loads(argument)
     _volunteer()
     if "bytes" in work:
         outcome = _within(work["limit"], lambda: {"first": int(_allocated(work["bytes"])[0])})
         outcome.pop("first", None)
     else:
-        kind, units, rounds, limit = (work[name] for name in ("kind", "units", "rounds", "limit"))
-        drawn(kind, 8).last(series(STEPS))  # compile, or load what was compiled
-        drawn(kind, 8).run(series(STEPS))
-        base = _peak_bytes()
-        outcome = _within(limit, lambda: _measured(kind, units, rounds, base))
+        outcome = _of_a_reservoir(work)
     print(json.dumps(outcome))
+
+
+def _of_a_reservoir(work: dict[str, Any]) -> dict[str, Any]:
+    """Compile, or load what was compiled; then measure within the limit."""
+    kind, units, rounds = (work[name] for name in ("kind", "units", "rounds"))
+    measure: Callable[[int | None], dict[str, Any]]
+    if "series" in work:
+        x = np.load(work["series"])
+        drawn(kind, 8).last(x)
+        measure = partial(_measured_on, x, kind, units, rounds)
+    else:
+        drawn(kind, 8).last(series(STEPS))
+        drawn(kind, 8).run(series(STEPS))
+        measure = partial(_measured, kind, units, rounds)
+    base = _peak_bytes()
+    return _within(work["limit"], lambda: measure(base))
 
 
 def _within(limit: int | None, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -125,21 +154,57 @@ def drawn(kind: str, units: int, layers: int = 1) -> Any:
 
 
 def _measured(kind: str, units: int, rounds: int, base: int | None) -> dict[str, Any]:
-    """Draw, run keeping the last states, then time runs that keep all states."""
+    """Draw, run keeping the last states, then all states, then time runs that keep all states."""
     start = time.perf_counter()
     reservoir = drawn(kind, units)
     seconds_to_draw = time.perf_counter() - start
     reservoir.last(series(STEPS))
     peak = _peak_bytes()
+    beyond = _recurrence_bytes(reservoir)
     steps, seconds = seconds_per_step(reservoir, units, rounds)
     return {
         "draw_seconds": seconds_to_draw,
         "peak_bytes": None if peak is None or base is None else peak - base,
         "process_bytes": base,
+        "parameters": reservoir.n_parameters_,
         "parameter_bytes": sum(map(held_bytes, reservoir.layers_)),
+        "recurrence_bytes": beyond,
         "round_steps": steps,
         "seconds_per_step": seconds,
     }
+
+
+def _measured_on(
+    x: np.ndarray, kind: str, units: int, rounds: int, base: int | None
+) -> dict[str, Any]:
+    """Draw, then time runs through a batch of series that keep the last states."""
+    reservoir = drawn(kind, units)
+    seconds = timed(partial(reservoir.last, x), rounds)
+    peak = _peak_bytes()
+    return {
+        "peak_bytes": None if peak is None or base is None else peak - base,
+        "process_bytes": base,
+        "parameters": reservoir.n_parameters_,
+        "parameter_bytes": sum(map(held_bytes, reservoir.layers_)),
+        "seconds": seconds,
+    }
+
+
+def _recurrence_bytes(reservoir: Any) -> int | None:
+    """Most memory that a run keeping all states takes beside parameters, inputs and outputs.
+
+    A reservoir from the same layers, for the first run of one arranges its parameters anew. None
+    where the system does not let the peak be forgotten.
+    """
+    fresh, x = type(reservoir).from_layers(reservoir.layers_), series(STEPS)
+    try:
+        Path("/proc/self/clear_refs").write_text("5")  # the peak becomes what is resident now
+    except OSError:
+        return None
+    before = _peak_bytes()
+    states, _ = fresh.run(x)
+    after = _peak_bytes()
+    return None if before is None or after is None else max(0, after - before - states.nbytes)
 
 
 def series(steps: int) -> np.ndarray:

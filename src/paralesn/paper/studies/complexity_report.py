@@ -5,23 +5,20 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from paralesn.paper.studies.complexity import (
-    BY_LENGTH,
-    BY_SIZE,
-    LENGTH_UNITS,
-    LONG,
-    MODELS,
-    Fit,
-    curve,
-    fit_exponent,
-    out_of_memory,
-)
+from paralesn.paper.studies import complexity_table
+from paralesn.paper.studies.complexity import LENGTH_UNITS, LONG
 from paralesn.paper.studies.complexity_child import SEARCHED
+from paralesn.paper.studies.complexity_fits import Fit, curve, fit_exponent, out_of_memory
+from paralesn.paper.studies.complexity_models import BY_LENGTH, BY_SIZE, MODELS, ON_DIGITS
+from paralesn.paper.studies.complexity_words import cores_words, digits_words, seconds, size
 
 
 def tables(record: dict[str, Any], taken: int = 0) -> list[Table]:
-    """Parameters, time by size, time by length, memory; `taken` measurements are older."""
-    made = [_parameters(record), _sizes(record), _lengths(record), _memory(record)]
+    """Parameters, time by size, time by length, memory, digits; `taken` measurements are older."""
+    made = [
+        _parameters(record), *complexity_table.tables(record), _sizes(record), _lengths(record),
+        _memory(record), *_digits(record),
+    ]  # fmt: skip
     if taken:
         count = len(record["measurements"])
         note = f"{taken} of {count} measurements are from an earlier run."
@@ -76,7 +73,7 @@ def _lengths(record: dict[str, Any]) -> Table:
     table.add_row("paper", *(MODELS[name].sequence for name in BY_LENGTH))
     table.caption = (
         "Medians; all states computed, block by block. The paper's O(log T) takes T / log T "
-        f"processors; with {record['machine']['cores']} cores, all T steps must be gone through "
+        f"processors; on {cores_words(record)}, all T steps must be gone through "
         "and time is linear in T at best: what is left of the advantage is a smaller factor. No "
         f"model runs longer series after one that took {LONG:.0f} seconds."
     )
@@ -125,6 +122,38 @@ def _memory_caption(full: dict[str, Any] | None, matrices: dict[int, float]) -> 
     )
 
 
+def _digits(record: dict[str, Any]) -> list[Table]:
+    """Time and peak memory of the batch of digits, where any was read."""
+    times = {name: curve(record, "digits", name, "units", "seconds") for name in ON_DIGITS}
+    peaks = {name: curve(record, "digits", name, "units", "peak_bytes") for name in ON_DIGITS}
+    failed = {name: out_of_memory(record, name, ("digits",)) for name in ON_DIGITS}
+    if not any(times.values()) and not any(failed.values()):
+        return []
+    table = _table(f"Time and peak memory of {digits_words(record)}", "units N", ON_DIGITS)
+
+    def text(name: str, units: int) -> str:
+        full = failed[name]
+        if full and full["units"] == units:
+            return f"[red]out of memory[/red] ({size(full['needed_bytes'])})"
+        if units not in times[name]:
+            return ""
+        peak = size(peaks[name][units]) if units in peaks[name] else "?"
+        return f"{seconds(times[name][units])}, {peak}"
+
+    sizes = {units for c in times.values() for units in c}
+    for units in sorted(sizes | {full["units"] for full in failed.values() if full}):
+        table.add_row(f"{units:,}", *(text(name, units) for name in ON_DIGITS))
+    fits = {name: fit_exponent(list(c), list(c.values())) for name, c in times.items()}
+    table.add_section()
+    _fits(table, fits)
+    table.caption = (
+        "Medians, to the last state of every digit, and bytes above an idle process. What is out "
+        f"of memory needs the bytes in brackets at least; {size(record['limit_bytes'], ' ')}B are "
+        "allowed. Exponents of time."
+    )
+    return [table]
+
+
 def _rows(table: Table, curves: dict[str, dict[int, float]]) -> None:
     """One row for each x, of seconds."""
     for at in sorted({at for of_curve in curves.values() for at in of_curve}):
@@ -137,23 +166,3 @@ def _fits(table: Table, fits: dict[str, Fit | None]) -> None:
     table.add_row("exponent", *(f"{fit.exponent:.2f}" if fit else "-" for fit in fits.values()))
     ranges = (f"{fit.low}-{fit.high}" if fit else "" for fit in fits.values())
     table.add_row("fitted over", *ranges)
-
-
-def seconds(value: float) -> str:
-    """Three digits and a unit."""
-    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if value >= 0.9995 * scale:
-            return f"{_digits(value / scale)} {unit}"
-    return f"{_digits(value * 1e9)} ns"
-
-
-def size(value: float, gap: str = "") -> str:
-    """Three digits and a power of thousand."""
-    for unit, scale in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if value >= 0.9995 * scale:
-            return f"{_digits(value / scale)}{gap}{unit}"
-    return f"{value:.0f}{gap}"
-
-
-def _digits(value: float) -> str:
-    return f"{value:.0f}" if value >= 99.95 else f"{value:.3g}"

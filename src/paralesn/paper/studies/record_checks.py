@@ -65,12 +65,17 @@ def measurement(part: Any) -> str | None:
     """Why a measurement of complexity cannot be used, or None."""
     if not isinstance(part, dict):
         return "is no object"
-    needed = {"parameters": ["parameters"], "length": ["steps", "seconds"]}
+    kind, fits = str(part.get("kind")), not part.get("out_of_memory")
+    needed = {
+        "parameters": ["parameters"],
+        "length": ["steps", "seconds"],
+        "digits": ["digits", "steps", *(["seconds"] if fits else ["needed_bytes", "limit_bytes"])],
+    }
     problem = problem_of(
-        part, ["kind", "model", "units", *needed.get(str(part.get("kind")), [])], _OF_MEASUREMENTS,
-        optional=("peak_bytes", "limit_bytes"),
+        part, ["kind", "model", "units", *needed.get(kind, [])], _OF_MEASUREMENTS,
+        optional=("peak_bytes", "recurrence_bytes", "limit_bytes"),
     )  # fmt: skip
-    if problem is None and part.get("out_of_memory") and part["model"] == "ESN":
+    if problem is None and not fits and part["model"] == "ESN" and kind != "digits":
         lacking = [name for name in ("matrix_bytes", "limit_bytes") if name not in part]
         return f"is without {', '.join(lacking)}" if lacking else None
     return problem
@@ -81,11 +86,16 @@ _OF_MEASUREMENTS: Mapping[str, Field] = {
     "model": TEXT,
     "units": _SIZE,
     "steps": _SIZE,
+    "digits": _SIZE,
+    "series": TEXT,
     "parameters": POSITIVE,
     "seconds": _ROUNDS,
     "seconds_per_step": _ROUNDS,
-    **dict.fromkeys(("peak_bytes", "parameter_bytes", "matrix_bytes", "limit_bytes"), NUMBER),
-}
+    **dict.fromkeys(
+        ("peak_bytes", "parameter_bytes", "recurrence_bytes", "matrix_bytes", "needed_bytes",
+         "limit_bytes"), NUMBER,
+    ),
+}  # fmt: skip
 
 
 def approximation(part: Any) -> str | None:

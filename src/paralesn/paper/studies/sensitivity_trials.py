@@ -1,14 +1,7 @@
 """Trials that a study of sensitivity rests on: random ones, those of a search, or shipped ones.
 
 Shipped trials are random ones, a line for each model: for each hyperparameter its values and which
-of them each trial had, and the metric of each. In a clone they are made again by
-
-```console
-$ cd src/paralesn/paper/data/shipped
-$ paralesn sensitivity narma10 --random 1000 --out /tmp/out --export sensitivity-trials.jsonl
-```
-
-and the same with ``--model "ParalESN (deep)"``.
+of them each trial had, and the metric of each.
 """
 
 import json
@@ -141,13 +134,9 @@ def _columns(configurations: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]
 
 def of_package(study: Study) -> Trials | None:
     """Trials of a study that come with the package, if there are any."""
-    return next((one for one in every_shipped() if one.study == study), None)
-
-
-def every_shipped() -> list[Trials]:
-    """All trials that come with the package."""
     with as_file(files("paralesn.paper").joinpath("data", "shipped", SHIPPED)) as path:
-        return [_expanded(line) for line in records.read(path, problem)]
+        every = [expanded(line) for line in records.read(path, problem)]
+    return next((one for one in every if one.study == study), None)
 
 
 def export(trials: Trials, path: Path) -> None:
@@ -200,7 +189,10 @@ def _condensed(trials: Trials) -> Record:
     }
 
 
-def _expanded(line: Record) -> Trials:
+def expanded(line: Record) -> Trials:
+    """Trials from a line of the package; ValueError if it cannot be used."""
+    if why := problem(line):
+        raise ValueError(f"a line of condensed trials {why}")
     columns = {
         name: [column["values"][index] for index in column["drawn"]]
         for name, column in line["columns"].items()

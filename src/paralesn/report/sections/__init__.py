@@ -1,5 +1,7 @@
 """The sections of the page, in order; each makes itself from what is stored, or says what it lacks.
 
+A section is None where there would be no sense in it.
+
 To add one, write a function `Findings -> Section` in a file of its own, and name it here.
 """
 
@@ -10,6 +12,8 @@ from paralesn.report.sections import (
     approximation,
     archive,
     compare,
+    complex_real,
+    digits,
     growth,
     hyperparameters,
     learning_curves,
@@ -17,17 +21,21 @@ from paralesn.report.sections import (
     long_range,
     overview,
     paper_tables,
+    run_again,
     sequential_images,
     setup,
     small_images,
     times,
 )
 
-SECTIONS: tuple[Callable[[Findings], Section], ...] = (
+SECTIONS: tuple[Callable[[Findings], Section | None], ...] = (
     overview.section,
+    run_again.section,
     compare.section,
     paper_tables.regression,
     paper_tables.variants,
+    paper_tables.earlier,
+    complex_real.section,
     paper_tables.classification,
     sequential_images.section,
     small_images.section,
@@ -37,6 +45,7 @@ SECTIONS: tuple[Callable[[Findings], Section], ...] = (
     learning_curves.section,
     times.section,
     growth.section,
+    digits.section,
     approximation.section,
     hyperparameters.section,
     setup.configurations,

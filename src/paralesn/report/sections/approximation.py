@@ -45,4 +45,5 @@ def section(findings: Findings) -> Section:
             )
         ],
         data=curves,
+        records=[record],
     )

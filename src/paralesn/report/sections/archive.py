@@ -22,4 +22,4 @@ def section(findings: Findings) -> Section:
         content.append(as_element(ucr.ahead(cells)))
     lead = Markup("<code>ReservoirClassifier()</code> by default, nothing chosen for a dataset.")
     data = {"datasets": as_data(cells), "rivals": compared}
-    return Section("ucr", TITLE, lead, content, data=data)
+    return Section("ucr", TITLE, lead, content, data=data, records=findings.behind(cells))

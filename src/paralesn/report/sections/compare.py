@@ -3,13 +3,13 @@
 import numpy as np
 
 from paralesn.paper.catalogue import MAIN, models, published, tasks
-from paralesn.report.charts import Axis, Series, ranks, xy
+from paralesn.report import trade_off_figure
+from paralesn.report.charts import ranks
 from paralesn.report.comparison import (
     LEAST_MODELS,
     LEAST_TASKS,
     LEVEL,
     Ranking,
-    TradeOff,
     as_data,
     ranking,
     shared,
@@ -22,8 +22,9 @@ Scores = dict[tuple[str, str], float]
 
 
 def scores_of(findings: Findings) -> Scores:
-    """Means by task and model."""
-    return {(t, row.model): cell.mean for (t, row), cell in findings.cells.items() if not row.space}
+    """Means of the paper's tables by task and model."""
+    cells = findings.of_paper()
+    return {(t, row.model): cell.mean for (t, row), cell in cells.items() if not row.space}
 
 
 def section(findings: Findings) -> Section:
@@ -31,7 +32,7 @@ def section(findings: Findings) -> Section:
     scores = scores_of(findings)
     seconds = {
         (task, row.model): cell.seconds
-        for (task, row), cell in findings.cells.items()
+        for (task, row), cell in findings.of_paper().items()
         if not row.space
     }
     exchange, main = trade_off(scores, seconds, MAIN), ranking(scores, MAIN)
@@ -44,7 +45,7 @@ def section(findings: Findings) -> Section:
     paper = ranking(_published(), MAIN)
     content: list[Element] = []
     if exchange is not None:
-        content.append(_exchange(exchange))
+        content.append(trade_off_figure.figure(exchange))
     content.append(_ranks("Critical differences", main))
     if every is not None:
         content.append(_ranks("Critical differences, every reservoir", every))
@@ -60,6 +61,11 @@ def section(findings: Findings) -> Section:
             "ranking_of_all_models": as_data(every),
             "ranking_by_the_papers_figures": as_data(paper),
         },
+        records=findings.behind(
+            cell
+            for (task, row), cell in findings.cells.items()
+            if task in main.tasks and row.model in (every or main).models and not row.space
+        ),
     )
 
 
@@ -67,39 +73,6 @@ def _published() -> Scores:
     """What the paper prints for its four models."""
     printed = {(t, m): published(t, m) for t in tasks() for m in MAIN}
     return {key: figure.mean for key, figure in printed.items() if figure is not None}
-
-
-def _exchange(trade: TradeOff) -> Figure:
-    def tip(model: str) -> str:
-        return (
-            f"{model}: score {trade.score[model]:.2f} ({trade.improvement[model]:+.1f} % over the "
-            f"ESN), speed {trade.speed[model]:.2f} ({trade.time_saved[model]:+.1f} % of its time "
-            "saved)"
-        )
-
-    series = [
-        Series(m, [(trade.speed[m], trade.score[m])], [tip(m)], line=False, labels=[m])
-        for m in trade.score
-    ]
-    rows = [
-        [m, f"{trade.score[m]:.3f}", f"{trade.improvement[m]:+.1f} %", f"{trade.speed[m]:.3f}",
-         f"{trade.time_saved[m]:+.1f} %"]
-        for m in trade.score
-    ]  # fmt: skip
-    columns = ["Model", "Score", "Improvement", "Speed", "Time saved"]
-    return Figure(
-        "Score against training time",
-        xy(
-            "Normalised score against normalised training time, one point for each model",
-            Axis("training time, 1 is the fastest", margin=0.08),
-            Axis("score, 1 is the best", margin=0.08),
-            series,
-        ),
-        "Improvement over the ESN on every benchmark, in percent of its error, accuracy or "
-        "seconds, averaged, and mapped so that the worst model has 0 and the best 1.",
-        legend=list(trade.score),
-        data=Table("Trade-off", columns, rows),
-    )
 
 
 def _ranks(title: str, result: Ranking) -> Figure:

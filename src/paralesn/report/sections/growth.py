@@ -1,17 +1,21 @@
 """Time by length, time and memory by size, parameters: measured."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from paralesn.paper.studies.complexity import (
-    BY_LENGTH,
-    BY_SIZE,
-    LENGTH_UNITS,
-    MODELS,
-    curve,
-    fit_exponent,
-    out_of_memory,
+from paralesn.paper.studies.complexity import LENGTH_UNITS
+from paralesn.paper.studies.complexity_fits import curve, fit_exponent, out_of_memory
+from paralesn.paper.studies.complexity_models import BY_LENGTH, BY_SIZE, MODELS
+from paralesn.paper.studies.complexity_table import (
+    SPACE,
+    SPACE_NOTE,
+    TIME,
+    TIME_NOTE,
+    claims,
+    space_row,
+    time_row,
 )
-from paralesn.paper.studies.complexity_report import seconds, size
+from paralesn.paper.studies.complexity_words import cores_words, seconds, size
 from paralesn.report.charts import Axis, Series, xy
 from paralesn.report.elements import Figure, Findings, Section, Table
 
@@ -25,26 +29,24 @@ def section(findings: Findings) -> Section:
     if not measured:
         return Section("scaling", TITLE, missing="No measurement of it is on record.")
     record = measured[-1]
-    cores = record["machine"]["cores"]
-    lengths = _curves(record, BY_LENGTH, "length", "steps", "seconds")
-    steps = _curves(record, BY_SIZE, "size", "units", "seconds_per_step")
-    memory = {
-        name: {units: peak for units, peak in values.items() if peak > 0}
-        for name, values in _curves(record, BY_SIZE, "size", "units", "peak_bytes").items()
-    }
+    cores = cores_words(record)
+    lengths = curves_of(record, BY_LENGTH, "length", "steps", "seconds")
+    steps = curves_of(record, BY_SIZE, "size", "units", "seconds_per_step")
+    memory = curves_of(record, BY_SIZE, "size", "units", "peak_bytes")
     return Section(
         "scaling",
         TITLE,
-        lead=f"Medians of {record['rounds']} rounds on {cores} cores. Exponents are fitted to the "
+        lead=f"Medians of {record['rounds']} rounds on {cores}. Exponents are fitted to the "
         "larger half of each curve.",
         content=[
-            _figure("Time by length of the series", lengths, "sequence length", "seconds", seconds,
+            figure("Time by length of the series", lengths, "sequence length", "seconds", seconds,
                     f"Running a series through {LENGTH_UNITS} units, 5 layers where deep.", "T"),
-            _figure("Time of a step by size", steps, "units", "seconds", seconds,
+            figure("Time of a step by size", steps, "units", "seconds", seconds,
                     "Seconds that one time step takes.", "N"),
-            _figure("Peak memory by size", memory, "units", "bytes", size,
+            figure("Peak memory by size", memory, "units", "bytes", size,
                     "Bytes above an idle process: draw, run 100 steps, keep the last states. "
                     + _limit(record), ""),
+            *_claims(record),
             _parameters(record),
         ],
         data={
@@ -52,17 +54,28 @@ def section(findings: Findings) -> Section:
             "seconds per step by units": steps,
             "peak bytes by units": memory,
         },
+        records=[record],
     )  # fmt: skip
 
 
-def _curves(record: dict[str, Any], names: tuple[str, ...], kind: str, x: str, y: str) -> Curves:
+def curves_of(record: dict[str, Any], names: tuple[str, ...], kind: str, x: str, y: str) -> Curves:
+    """A curve for each model that has one; values are to be drawn on logarithmic axes."""
     curves = {name: curve(record, kind, name, x, y) for name in names}
-    return {name: values for name, values in curves.items() if values}
+    drawn = {name: {at: v for at, v in values.items() if v > 0} for name, values in curves.items()}
+    return {name: values for name, values in drawn.items() if values}
 
 
-def _figure(
-    title: str, curves: Curves, x: str, y: str, unit: Any, caption: str, power: str
+def figure(
+    title: str,
+    curves: Curves,
+    x: str,
+    y: str,
+    unit: Any,
+    caption: str,
+    power: str,
+    more: Sequence[Series] = (),
 ) -> Figure:
+    """A line for each model; exponents of `power`, if it is named, and `more` marks."""
     series = [
         Series(
             name,
@@ -82,7 +95,7 @@ def _figure(
     ]
     return Figure(
         title,
-        xy(f"{title}, one line for each model", Axis(x, True), Axis(y, True), series),
+        xy(f"{title}, one line for each model", Axis(x, True), Axis(y, True), [*series, *more]),
         caption,
         legend=list(curves),
         data=Table(title, [x.capitalize(), *curves], rows),
@@ -98,6 +111,15 @@ def _limit(record: dict[str, Any]) -> str:
         f"The ESN ran out of memory at {full['units']:,} units, whose matrix takes "
         f"{size(full['matrix_bytes'], ' ')}B{limit}."
     )
+
+
+def _claims(record: dict[str, Any]) -> list[Table]:
+    """The paper's table of time and space, with what was measured."""
+    rows = claims(record)
+    return [
+        Table("Time complexity", TIME, list(map(time_row, rows)), TIME_NOTE),
+        Table("Space complexity", SPACE, list(map(space_row, rows)), SPACE_NOTE),
+    ]
 
 
 def _parameters(record: dict[str, Any]) -> Table:

@@ -9,8 +9,8 @@ from paralesn.paper.catalogue import models, tasks
 from paralesn.paper.records import Record
 from paralesn.paper.studies.published_sensitivity import groups
 from paralesn.paper.studies.sensitivity import as_record, effects
-from paralesn.paper.studies.sensitivity_report import origin, shares, title, verdicts
-from paralesn.paper.studies.sensitivity_trials import every_shipped
+from paralesn.paper.studies.sensitivity_report import shares, title, verdicts
+from paralesn.paper.studies.sensitivity_trials import EXPERIMENT, expanded
 from paralesn.report.charts import Box, boxes
 from paralesn.report.elements import Element, Figure, Findings, Note, Section, Table
 
@@ -25,16 +25,17 @@ _LEAD = (
 def section(findings: Findings) -> Section:
     """Boxes of the validation metric by value, one figure for each study."""
     studies = {_key(record): record for record in findings.stored.of_experiment("sensitivity")}
-    own = {key[:3] for key in studies}
-    for trials in every_shipped():
-        if tuple(trials.study) not in own:
+    summed_up = {key[:3] for key in studies}
+    for line in findings.stored.of_experiment(EXPERIMENT):
+        trials = expanded(line)
+        if tuple(trials.study) not in summed_up:
             record = as_record(effects(trials))
             studies[_key(record)] = record
     if not studies:
         return Section("sensitivity", TITLE, missing="No study of sensitivity is on record.")
     shown = [studies[key] for key in sorted(studies, key=_order)]
     content = [element for study in shown for element in _elements(study)]
-    return Section("sensitivity", TITLE, _LEAD, content, data=shown)
+    return Section("sensitivity", TITLE, _LEAD, content, data=shown, records=shown)
 
 
 Key = tuple[str, str, str, str]
@@ -76,7 +77,7 @@ def _figure(study: Record) -> Figure:
     return Figure(
         name,
         Markup("").join(drawn),
-        f"Boxes are quartiles, lines medians, points the {way} value. {origin(study)}",
+        f"Boxes are quartiles, lines medians, points the {way} value.",
         data=Table(name, columns, rows),
         wide=True,
     )

@@ -3,6 +3,7 @@
 from typing import Any
 
 from paralesn.paper.catalogue import tasks
+from paralesn.paper.records import Record
 from paralesn.report.charts import Axis, Series, xy
 from paralesn.report.elements import Entry, Figure, Findings, Section, Table
 
@@ -16,11 +17,13 @@ def section(findings: Findings) -> Section:
         return Section("race", TITLE, missing="No race is on record.")
     figures, tables = [], []
     data: dict[str, Any] = {}
+    shown: list[Record] = []
     for task in dict.fromkeys(run["task"] for run in runs):
         # Only what had the budget of the last one can be compared.
         settings = [run for run in runs if run["task"] == task][-1]["settings"]
         same = [run for run in runs if run["task"] == task and run["settings"] == settings]
         latest = {run["model"]: run for run in same}
+        shown += latest.values()
         figures.append(_figure(task, latest, settings))
         tables.append(_table(task, latest))
         data[task] = {
@@ -28,7 +31,7 @@ def section(findings: Findings) -> Section:
             for model, run in latest.items()
         }
     lead = "Reservoirs and trained sequence models on the same digits, with the same budget."
-    return Section("race", TITLE, lead, [*figures, *tables], data=data)
+    return Section("race", TITLE, lead, [*figures, *tables], data=data, records=shown)
 
 
 def _figure(task: str, runs: dict[str, Any], settings: dict[str, Any]) -> Figure:

@@ -18,4 +18,5 @@ def section(findings: Findings) -> Section:
         "linear reservoir that reads changes and is shared by the features."
     )
     content = list(map(as_element, tables))
-    return Section("long-term", TITLE, lead, content, data=as_data(cells))
+    records = findings.behind(cells)
+    return Section("long-term", TITLE, lead, content, data=as_data(cells), records=records)

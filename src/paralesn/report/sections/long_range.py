@@ -17,4 +17,5 @@ def section(findings: Findings) -> Section:
     ]
     content: list[Element] = [*map(as_element, tables), *map(Note, notes(cells))]
     lead = "All rows but the last are as the paper prints them, most of them quoted there."
-    return Section("lra", TITLE, lead, content, data=as_data(cells))
+    records = findings.behind(cells)
+    return Section("lra", TITLE, lead, content, data=as_data(cells), records=records)

@@ -13,12 +13,13 @@ Rows = dict[str, dict[str, tuple[float, str]]]  # factor and tip, by task and mo
 
 def section(findings: Findings) -> Section:
     """Counts of cells won and lost, and how many times better or worse every cell is."""
-    cells = [cell for cell in findings.cells.values() if cell.row.model in models()]
+    every = findings.of_paper()
+    cells = [cell for cell in every.values() if cell.row.model in models()]
     quoted = [c for c in cells if not c.row.space and c.paper is not None and c.mean > 0]
     if not quoted:
         return Section("overview", TITLE, missing="No run of the paper's tables is on record.")
     names = [model for model in models() if any(cell.row.model == model for cell in quoted)]
-    counts = _counts(findings.cells)
+    counts = _counts(every)
     return Section(
         "overview",
         TITLE,
@@ -29,6 +30,7 @@ def section(findings: Findings) -> Section:
             row.label: dict(zip(("better", "even", "worse"), each, strict=True))
             for row, each in counts.items()
         },
+        records=findings.behind(quoted),
     )
 
 

@@ -29,6 +29,12 @@ def variants(findings: Findings) -> Section:
     return _section(findings, "variants", "Real-valued and structured reservoirs", tables)
 
 
+def earlier(findings: Findings) -> Section:
+    """Memory tasks as an earlier repository has them."""
+    tables = findings.tables("earlier")
+    return _section(findings, "earlier", "Memory-based tasks, by an earlier protocol", tables)
+
+
 def classification(findings: Findings) -> Section:
     """The archives' tasks."""
     tables = findings.tables("classification")
@@ -47,4 +53,5 @@ def _section(findings: Findings, key: str, title: str, tables: list[Table]) -> S
         replace(c, estimate=False) for c in findings.cells.values() if c.task.group in groups
     ]
     content: list[Element] = [*map(turned, tables), *map(Note, notes(of_groups))]
-    return Section(key, title, _LEAD, content, data=as_data(shown))
+    records = findings.behind(shown)
+    return Section(key, title, _LEAD, content, data=as_data(shown), records=records)

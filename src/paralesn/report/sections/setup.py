@@ -7,6 +7,7 @@ from paralesn.paper.catalogue import models, tasks
 from paralesn.paper.records import Record
 from paralesn.paper.results import Row
 from paralesn.report.elements import Findings, Section, Table
+from paralesn.report.origin import machine, versions
 
 
 def configurations(findings: Findings) -> Section:
@@ -42,7 +43,9 @@ def configurations(findings: Findings) -> Section:
         "As recorded with the runs. Where several configurations of a model are on record, the one "
         "that did best on validation data counts."
     )
-    return Section("configurations", title, lead, shown, data=data)
+    cells = [cell for cell in findings.cells.values() if cell.row.model in models()]
+    behind = findings.behind(cells)
+    return Section("configurations", title, lead, shown, data=data, records=behind)
 
 
 def _same(chosen: dict[tuple[Row, str], list[Record]], row: Row, task: str) -> bool:
@@ -70,16 +73,9 @@ def surroundings(findings: Findings) -> Section:
     counted = findings.stored.surroundings()
     rows = []
     for around, count in counted:
-        machine = around["machine"] or {}
-        rows.append(
-            [
-                f"{count:,}",
-                ", ".join(f"{name} {version}" for name, version in around["versions"].items()),
-                f"{machine.get('system', '?')}, {machine.get('processor', '?')}, "
-                f"{machine.get('cores', '?')} cores",
-            ]
-        )
+        rows.append([f"{count:,}", versions(around), machine(around)])
     files = [[file.name, str(file.parent)] for file in findings.stored.files]
+    files += [[name, "comes with the package"] for name in findings.stored.of_package]
     return Section(
         "surroundings",
         "Versions and machine",

@@ -40,6 +40,12 @@ def section(findings: Findings) -> Section:
             task: {model: cell.seconds for model, cell in cells.items()}
             for task, cells in by_task.items()
         },
+        records=findings.behind(
+            cell
+            for shown in panels.values()
+            for task in shown
+            for cell in by_task[task.name].values()
+        ),
     )
 
 
