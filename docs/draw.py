@@ -8,6 +8,7 @@ background away from a picture that a command saved.
 import re
 import runpy
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -204,6 +205,16 @@ def torch_scan():
     save(figure, "torch_scan")
 
 
+def _sensitivity(model, name):
+    """What each hyperparameter of a model does on NARMA10, from the trials of the package."""
+    from paralesn.paper.bayesian import Study
+    from paralesn.paper.studies.sensitivity import effects
+    from paralesn.paper.studies.sensitivity_plot import figure
+    from paralesn.paper.studies.sensitivity_trials import of_package
+
+    save(figure(effects(of_package(Study("narma10", model, "paper")))), name)
+
+
 def classify_page():
     """Parts of the page that `paralesn classify` writes, without its background."""
     import os
@@ -260,6 +271,8 @@ OTHERS = {
     "forecast_classics": forecast_classics,
     "overview": overview,
     "reservoirs": reservoirs,
+    "sensitivity": partial(_sensitivity, "ParalESN", "sensitivity"),
+    "sensitivity_deep": partial(_sensitivity, "ParalESN (deep)", "sensitivity_deep"),
     "start": start,
     "torch_scan": torch_scan,
 }

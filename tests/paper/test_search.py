@@ -13,9 +13,10 @@ import pytest
 optuna = pytest.importorskip("optuna")
 
 from paralesn.paper import bayesian, search  # noqa: E402
+from paralesn.paper.bayesian import Study  # noqa: E402
 from paralesn.paper.protocols import regression  # noqa: E402
 from paralesn.paper.search import Budget  # noqa: E402
-from paralesn.paper.studies import sensitivity  # noqa: E402
+from paralesn.paper.studies import sensitivity, sensitivity_trials  # noqa: E402
 
 STUDY = ("narma10", "ESN", "paper")
 
@@ -151,35 +152,17 @@ def test_processes_share_the_work(tmp_path):
 
 
 @pytest.mark.slow
-def test_sensitivity_ranks_what_matters(easy, tmp_path):
+def test_trials_of_a_search_say_what_matters(easy, tmp_path):
     bayesian.work(*STUDY, str(tmp_path), Budget(60))
-    measured = sensitivity.effects(*STUDY, str(tmp_path))
+    measured = sensitivity.effects(sensitivity_trials.of_search(Study(*STUDY), str(tmp_path)))
     assert measured.effects[0].name == "rho"
-    assert measured.effects[0].share > 0.5
+    assert measured.effects[0].explained.share > 0.5
+    assert measured.effects[0].explained.p is None  # trials depend on earlier ones
     best = dict(zip(measured.effects[0].labels, measured.effects[0].scores, strict=True))
     assert best["0.5"].max() < best["0.1"].min()
-    assert sensitivity.table(measured).row_count == 3 + 4 + 4 + 5
-    record = sensitivity.as_record(measured)
-    assert [effect["name"] for effect in record["effects"]] == [
-        one.name for one in measured.effects
-    ]
-    for effect, one in zip(record["effects"], measured.effects, strict=True):
-        for value, scores in zip(effect["values"], one.scores, strict=True):
-            assert value["best"] == scores.min()
-            assert value["quartiles"][1] == pytest.approx(np.median(scores))
-            assert value["trials"] == len(scores)
-    pytest.importorskip("matplotlib")
-    sensitivity.plot(measured, tmp_path / "plot.png")
-    assert (tmp_path / "plot.png").stat().st_size > 10_000
     with pytest.raises(ValueError, match=r"must hold one of mg, ESN, paper space, got none"):
-        sensitivity.effects("mg", "ESN", "paper", str(tmp_path))
+        sensitivity_trials.of_search(Study("mg", "ESN", "paper"), str(tmp_path))
     assert not bayesian.study_file("mg", "ESN", "paper", str(tmp_path)).exists()  # only looked for
-
-
-def test_no_trial_is_lost_to_equal_labels(rng):
-    groups = sensitivity._groups((1 - 10 ** rng.uniform(-4, -0.05, 100)).tolist())
-    assert sum(len(rows) for _, rows in groups) == 100
-    assert len(groups) == 6
 
 
 def test_building_leaves_the_configuration_alone():

@@ -19,7 +19,7 @@ from optuna.trial import TrialState  # noqa: E402
 from shared_workers import START, STUDY, Nursery, Workers  # noqa: E402
 
 from paralesn.paper import bayesian, protocols, selection  # noqa: E402
-from paralesn.paper.studies import sensitivity  # noqa: E402
+from paralesn.paper.studies import sensitivity_trials  # noqa: E402
 from paralesn.workflows import study_storage  # noqa: E402
 from paralesn.workflows.trial_claims import ENDED, KEY  # noqa: E402
 
@@ -184,8 +184,8 @@ def test_reading_makes_nothing(workers, tmp_path):
     assert bayesian.tuned(*STUDY, workers.storage) is None
     protocol = protocols.of("narma10", "ESN")
     assert selection.configurations(protocol, "narma10", "ESN", workers.storage)
-    with pytest.raises(sensitivity.TooFewTrialsError, match="got none in") as error:
-        sensitivity.effects(*STUDY, workers.storage)
+    with pytest.raises(sensitivity_trials.TooFewTrialsError, match="got none in") as error:
+        sensitivity_trials.of_search(bayesian.Study(*STUDY), workers.storage)
     assert "sesame" not in str(error.value)
     assert sorted(Path(tmp_path).rglob("*")) == before
     opened = study_storage.opened(workers.storage, "none", create=False)

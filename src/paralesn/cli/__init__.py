@@ -8,6 +8,7 @@ from paralesn.cli import (
     paper,
     predict,
     report,
+    sensitivity,
     stream,
     studies,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "paper",
     "predict",
     "report",
+    "sensitivity",
     "stream",
     "studies",
 ]

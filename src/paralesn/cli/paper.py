@@ -114,7 +114,7 @@ def search(
     file_in_folder(export, "--export")
     studies = _studies(console, _resolve(what or ["regression"], models), spaces)
     path = _records(out)
-    _search(console, studies, storage, Budget(trials, seconds), jobs or _cores(), path)
+    _search(console, studies, storage, Budget(trials, seconds), jobs or cores(), path)
     known = runs.known(path).values()
     every = (outcome(protocols.of(*study[:2]), study, storage, known) for study in studies)
     chosen = [tuned for tuned in every if tuned is not None]
@@ -150,7 +150,7 @@ def reproduce(
     if dask not in (None, "local") and jobs is not None and not search:
         here = "it is for processes of this machine, and the scheduler has workers of its own"
         raise typer.BadParameter(here, param_hint="--jobs")
-    console, jobs = console_for(json), jobs or _cores()
+    console, jobs = console_for(json), jobs or cores()
     names = [*(what or ()), *(tasks or ())] or None
     wanted, country = _resolve(names, models), _country(country)
     path = _records(folder(out))
@@ -163,9 +163,9 @@ def reproduce(
     elif studies is not None and "://" not in studies and not Path(studies).is_dir():
         raise typer.BadParameter(f"the folder {studies} does not exist", param_hint="--studies")
     with (
-        _saying_what_stays(console, path),
+        saying_what_stays(console, path),
         _cluster(console, dask, jobs) as cluster,
-        _counted(console, "running") as start,
+        counted(console, "running") as start,
     ):
         done = paper.reproduce(
             names, models, out, seeds=seeds, jobs=jobs, storage=studies, start=start,
@@ -180,7 +180,8 @@ def reproduce(
 # -- arguments -------------------------------------------------------------------------------------
 
 
-def _cores() -> int:
+def cores() -> int:
+    """Cores that this process may use."""
     from paralesn.runtime.threads import available
 
     return available()
@@ -284,7 +285,7 @@ def _progress(console: Console) -> Progress:
 
 
 @contextmanager
-def _counted(console: Console, what: str) -> Iterator[Callable[[int], Callable[..., None]]]:
+def counted(console: Console, what: str) -> Iterator[Callable[[int], Callable[..., None]]]:
     """A progress bar: told the number of runs, it gives what is to be called after each.
 
     That may also be called with a text, about how far a run got.
@@ -324,7 +325,7 @@ def _cluster(console: Console, address: str | None, jobs: int) -> Iterator["Clus
 
 
 @contextmanager
-def _saying_what_stays(console: Console, records: Path) -> Iterator[None]:
+def saying_what_stays(console: Console, records: Path) -> Iterator[None]:
     """Say where runs are that were done before an interruption or a failure of workers."""
     from paralesn.datasets import MissingFileError
     from paralesn.files import DamagedFileError

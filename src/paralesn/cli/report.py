@@ -28,7 +28,7 @@ _COMMANDS = {
     "scaling": "paralesn complexity",
     "digits": "paralesn complexity",
     "universality": "paralesn universality",
-    "sensitivity": "paralesn search narma10` and then `paralesn sensitivity narma10",
+    "sensitivity": "paralesn sensitivity narma10",
     "configurations": "paralesn reproduce",
 }
 

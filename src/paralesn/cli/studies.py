@@ -1,4 +1,4 @@
-"""Commands of studies beside the tables: demo, complexity, universality, sensitivity, race."""
+"""Commands of studies beside the tables: demo, complexity, universality, race."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from rich.table import Table
 
 from paralesn.cli.application import app
 from paralesn.cli.console import console_for, picture, print_json, say, stderr, wide
-from paralesn.cli.options import Json, check_name, file_in_folder, finite_seconds, folder
+from paralesn.cli.options import Json, file_in_folder, finite_seconds, folder
 
 if TYPE_CHECKING:
     from paralesn.paper.studies.demo import Demonstration
@@ -177,50 +177,6 @@ def universality(
     picture(console, out / "universality.png", partial(plot, record))
     if json:
         print_json(record)
-
-
-@app.command()
-def sensitivity(
-    task: Annotated[str, typer.Argument(help="A task.")],
-    model: Annotated[str, typer.Option(help="Whose trials to show.")] = "ParalESN",
-    space: Annotated[str, typer.Option(help="paper or extended.")] = "paper",
-    studies: Annotated[str, typer.Option(help="Folder or storage URL of the studies.")] = "studies",
-    out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("sensitivity"),
-    json: Json = False,
-) -> None:
-    """Show what each hyperparameter does to the validation error, from the trials of a search."""
-    from paralesn.files import save_json
-    from paralesn.paper.catalogue import chosen, models, tasks
-    from paralesn.paper.spaces import SPACES
-    from paralesn.paper.studies.sensitivity import (
-        TooFewTrialsError,
-        as_record,
-        effects,
-        plot,
-        table,
-    )
-
-    console = console_for(json)
-    folder(out)
-    if "://" not in studies:
-        check_name(Path(studies), "--studies")
-    try:
-        (task,) = chosen([task], tasks(), "task")
-        (model,) = chosen([model], models(), "model")
-        (space,) = chosen([space], SPACES, "space")
-        measured = effects(task, model, space, studies)
-    except ValueError as error:
-        few = isinstance(error, TooFewTrialsError)
-        hint = f": run `paralesn search {task}` first" if few else ""
-        raise typer.BadParameter(f"{error}{hint}", param_hint="TASK") from None
-    out.mkdir(exist_ok=True)
-    console.print(table(measured))
-    name = f"{task}-{model.replace(' (deep)', '-deep').replace(' ', '-')}-{space}"
-    save_json(as_record(measured), out / f"{name}.json")
-    say(console, f"Written: {out / f'{name}.json'}")
-    picture(console, out / f"{name}.png", partial(plot, measured))
-    if json:
-        print_json(as_record(measured))
 
 
 @app.command()

@@ -57,6 +57,25 @@ def suggest(trial: Any, model: Model, space: str, task: Task | None = None) -> C
     return configuration
 
 
+def one_by_one(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """Hyperparameters of a configuration by name, a pair as its minimum and its maximum.
+
+    Examples
+    --------
+    >>> one_by_one({"rho": [0.1, 0.9], "inter": {"tau": 1.0}})
+    {'rho min': 0.1, 'rho max': 0.9, 'inter tau': 1.0}
+    """
+    found: dict[str, Any] = {}
+    for name, value in configuration.items():
+        if isinstance(value, Mapping):
+            found |= {f"{name} {key}": one for key, one in one_by_one(value).items()}
+        elif isinstance(value, list):
+            found |= {f"{name} min": value[0], f"{name} max": value[1]}
+        else:
+            found[name] = value
+    return found
+
+
 def hyperparameters(
     configuration: Configuration, model: Model, space: str, task: Task | None = None
 ) -> dict[str, Any]:

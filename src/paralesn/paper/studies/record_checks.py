@@ -19,6 +19,7 @@ from paralesn.paper.fields import (
     is_list_of,
     is_number,
     is_positive,
+    is_text,
     problem_of,
 )
 from paralesn.paper.records import Record
@@ -117,6 +118,11 @@ def effect(part: Any) -> str | None:
     return problem or next(filter(None, map(_value, part["values"])), None)
 
 
+def _is_pair(part: Any) -> bool:
+    """Whether it is what a minimum and a maximum explain together."""
+    return isinstance(part, dict) and is_text(part.get("name")) and is_number(part.get("share"))
+
+
 def _value(value: Any) -> str | None:
     if not isinstance(value, dict):
         return "has a value that is no object"
@@ -153,7 +159,8 @@ _STUDIES: Mapping[str, _Study] = {
         ["task", "model", "space", "trials", "effects"],
         {
             **SURROUNDINGS, "task": _TASK, "model": _MODEL, "space": TEXT, "trials": COUNT,
-            "effects": _LIST,
+            "effects": _LIST, "source": TEXT, "seeds": COUNT,
+            "pairs": Field(is_list_of(_is_pair), "a list of names with their shares"),
         },
         "effects", "effect", effect,
     ),

@@ -1,18 +1,39 @@
-"""What each hyperparameter does to the validation error, from the trials on record."""
+"""What each hyperparameter does to the validation error, from trials on record."""
 
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from rich.table import Table
+from scipy.stats import chi2, rankdata
 
-from paralesn.files import machine, save_figure, versions
-from paralesn.paper.bayesian import HOPELESS, existing_study
 from paralesn.paper.catalogue import Task, tasks
-from paralesn.workflows.study_storage import hidden
+from paralesn.paper.records import Record
+from paralesn.paper.studies.published_sensitivity import claims, groups
+from paralesn.paper.studies.sensitivity_trials import Trials
 
 _BINS = 6  # of hyperparameters drawn from a range
+_ANGLES = {np.pi / 2: "π/2", np.pi: "π", 2 * np.pi: "2π"}
+
+
+@dataclass(frozen=True)
+class Explained:
+    """How much of the variance of the metric's ranks is between the values of a hyperparameter.
+
+    Attributes
+    ----------
+    share : float
+        Eta squared of a one-way analysis of variance.
+    chance : float
+        What it would be on average if nothing depended on the hyperparameter.
+    p : float or None
+        How often it would be as large then (Kruskal-Wallis); None where trials depend on earlier
+        ones.
+    """
+
+    share: float
+    chance: float
+    p: float | None
 
 
 @dataclass(frozen=True)
@@ -26,94 +47,113 @@ class Effect:
         Values, or the middle of a range of them.
     scores : tuple of arrays
         The validation metric of the trials, for each of the labels.
-    share : float
-        How much of the variance of the metric's ranks it explains alone.
+    explained : Explained
+        By this hyperparameter alone.
     """
 
     name: str
     labels: tuple[str, ...]
     scores: tuple[np.ndarray, ...]
-    share: float
+    explained: Explained
 
 
 @dataclass(frozen=True)
 class Effects:
-    """All hyperparameters of a study, the most important first."""
+    """All hyperparameters of a study, the most important first.
 
-    task: Task
-    model: str
-    space: str
-    trials: int
+    Attributes
+    ----------
+    trials : Trials
+    effects : tuple of Effect
+        Minimum and maximum of a pair apart.
+    pairs : dict of str to Explained
+        What minimum and maximum explain together.
+    """
+
+    trials: Trials
     effects: tuple[Effect, ...]
+    pairs: dict[str, Explained]
+
+    @property
+    def task(self) -> Task:
+        """The task of the study."""
+        return tasks()[self.trials.study.task]
+
+    @property
+    def groups(self) -> dict[str, list[Effect]]:
+        """Effects by the panel of the paper's figures that shows them."""
+        by_name = {effect.name: effect for effect in self.effects}
+        return {title: [by_name[n] for n in names] for title, names in groups(by_name).items()}
 
 
-class TooFewTrialsError(ValueError):
-    """There is no study, or too little of one."""
-
-
-def effects(task: str, model: str, space: str, storage: str) -> Effects:
-    """Effects from the trials of a study, those given up early included."""
-    from optuna.trial import TrialState
-
-    study = existing_study(task, model, space, storage)
-    if study is None:
-        raise TooFewTrialsError(
-            f"studies must hold one of {task}, {model}, {space} space, got none in "
-            f"{hidden(storage)!r}"
-        )
-    states = (TrialState.COMPLETE, TrialState.PRUNED)
-    trials = [
-        trial
-        for trial in study.get_trials(deepcopy=False, states=states)
-        if trial.intermediate_values and trial.intermediate_values[0] < HOPELESS
-    ]
-    if len(trials) < 10:
-        raise TooFewTrialsError(
-            f"studies must hold at least 10 trials of {task}, {model}, {space} space, got "
-            f"{len(trials)}"
-        )
-    # Every trial was judged by the first seed, only those not given up by further ones.
-    losses = np.array([trial.intermediate_values[0] for trial in trials])
-    ranks = losses.argsort().argsort()
-    scores = np.array([tasks()[task].loss(loss) for loss in losses])
+def effects(trials: Trials) -> Effects:
+    """Effects of all hyperparameters."""
+    ranks = rankdata([tasks()[trials.study.task].loss(score) for score in trials.scores])
+    kinds = {name: _kinds(name, values) for name, values in trials.columns.items()}
     every = []
-    for name in trials[0].params:
-        groups = _groups([trial.params[name] for trial in trials])
-        means = [(ranks[rows].mean(), len(rows)) for _, rows in groups]
-        between = sum(n * (mean - ranks.mean()) ** 2 for mean, n in means)
-        share = between / max(((ranks - ranks.mean()) ** 2).sum(), 1e-300)
-        shown = tuple(scores[rows] for _, rows in groups)
-        every.append(Effect(name, tuple(label for label, _ in groups), shown, float(share)))
-    every.sort(key=lambda effect: -effect.share)
-    return Effects(tasks()[task], model, space, len(trials), tuple(every))
+    for name, of_name in kinds.items():
+        scores = tuple(trials.scores[rows] for _, rows in of_name)
+        found = _explained(ranks, [rows for _, rows in of_name], trials.source)
+        every.append(Effect(name, tuple(label for label, _ in of_name), scores, found))
+    every.sort(key=lambda effect: -effect.explained.share)
+    pairs = {
+        pair: _explained(ranks, _crossed(kinds[f"{pair} min"], kinds[name]), trials.source)
+        for name in kinds
+        if (pair := name.removesuffix(" max")) != name and f"{pair} min" in kinds
+    }
+    return Effects(trials, tuple(every), pairs)
 
 
-def _groups(values: list[Any]) -> list[tuple[str, np.ndarray]]:
-    """Labels and rows of equal values, or of each sixth of them where they are continuous."""
+def _explained(ranks: np.ndarray, groups: Sequence[np.ndarray], source: str) -> Explained:
+    between = sum(len(rows) * (ranks[rows].mean() - ranks.mean()) ** 2 for rows in groups)
+    share = float(between / max(((ranks - ranks.mean()) ** 2).sum(), 1e-300))
+    freedom, most = len(groups) - 1, len(ranks) - 1
+    p = float(chi2.sf(most * share, freedom)) if source == "random" and freedom else None
+    return Explained(share, freedom / most, p)
+
+
+Kinds = list[tuple[str, np.ndarray]]  # labels of values, and the rows of the trials with each
+
+
+def _kinds(name: str, values: Sequence[Any]) -> Kinds:
+    """Equal values, or each sixth of them where they are continuous."""
     array = np.array(values)
     kinds = sorted(set(values), key=lambda v: (isinstance(v, str), v))
     if len(kinds) <= 12:
-        return [
-            (f"{kind:.3g}" if isinstance(kind, float) else str(kind), np.flatnonzero(array == kind))
-            for kind in kinds
-        ]
+        return [(_label(name, kind), np.flatnonzero(array == kind)) for kind in kinds]
     bins = np.array_split(array.argsort(), _BINS)
     return [(f"{np.median(array[rows]):.3g}", rows) for rows in bins]
 
 
-def as_record(measured: Effects) -> dict[str, Any]:
+def _label(name: str, value: Any) -> str:
+    """A value as it stands below a box; phases of the paper's space as multiples of π."""
+    if not isinstance(value, float):
+        return str(value)
+    angle = _ANGLES.get(value) if "theta" in name else None
+    return angle or f"{value:.3g}"
+
+
+def _crossed(one: Kinds, other: Kinds) -> list[np.ndarray]:
+    """Rows of the trials with each combination of values that there is."""
+    each = (np.intersect1d(rows, others) for _, rows in one for _, others in other)
+    return [rows for rows in each if len(rows)]
+
+
+def as_record(measured: Effects) -> Record:
     """Effects summed up, with what is needed to draw them again."""
     best = max if measured.task.better == "higher" else min
-    return {
+    trials = measured.trials
+    record: Record = {
         "experiment": "sensitivity",
-        "task": measured.task.name,
-        "model": measured.model,
-        "space": measured.space,
-        "trials": measured.trials,
+        **trials.study._asdict(),
+        "source": trials.source,
+        "shipped": trials.is_shipped,
+        "trials": len(trials.scores),
+        "seeds": trials.seeds,
         "effects": [
             {
                 "name": effect.name,
-                "share": effect.share,
+                **asdict(effect.explained),
                 "values": [
                     {
                         "value": label,
@@ -126,49 +166,6 @@ def as_record(measured: Effects) -> dict[str, Any]:
             }
             for effect in measured.effects
         ],
-        "versions": versions("optuna"),
-        "machine": machine(),
+        "pairs": [{"name": name, **asdict(both)} for name, both in measured.pairs.items()],
     }
-
-
-def table(measured: Effects) -> Table:
-    """The best and the median of each value, the most important hyperparameter first."""
-    shown = Table(
-        title=f"{measured.task.title}, {measured.model}, {measured.space} space, "
-        f"{measured.trials} trials",
-        title_justify="left",
-    )
-    for column in ("hyperparameter", "share of variance", "value", "trials", "best", "median"):
-        shown.add_column(column, justify="left" if column == "hyperparameter" else "right")
-    best = max if measured.task.better == "higher" else min
-    for effect in measured.effects:
-        rows = zip(effect.labels, effect.scores, strict=True)
-        for i, (label, scores) in enumerate(rows):
-            name, share = (effect.name, f"{effect.share:.0%}") if i == 0 else ("", "")
-            numbers = f"{best(scores):.4g}", f"{np.median(scores):.4g}"
-            shown.add_row(name, share, label, str(len(scores)), *numbers)
-    return shown
-
-
-def plot(measured: Effects, path: Path) -> None:
-    """Box plots of the metric, one panel for each hyperparameter."""
-    from matplotlib.figure import Figure
-
-    columns = 4
-    rows = -(-len(measured.effects) // columns)
-    figure = Figure(figsize=(3.2 * columns, 2.6 * rows), layout="constrained")
-    panels = np.atleast_1d(figure.subplots(rows, columns, squeeze=False)).ravel()
-    for panel, effect in zip(panels, measured.effects, strict=False):
-        panel.boxplot(effect.scores, tick_labels=effect.labels, showfliers=False, widths=0.6)
-        panel.set_title(f"{effect.name} ({effect.share:.0%})", fontsize="medium")
-        panel.tick_params(axis="x", labelsize="small", rotation=30 if len(effect.labels) > 5 else 0)
-        if measured.task.better == "lower" and all((s > 0).all() for s in effect.scores):
-            panel.set_yscale("log")
-        panel.grid(axis="y", color="0.9")
-    for panel in panels[len(measured.effects) :]:
-        panel.remove()
-    figure.suptitle(
-        f"{measured.model} on {measured.task.title}: validation metric by hyperparameter (share of "
-        f"the ranks' variance), {measured.trials} trials"
-    )
-    save_figure(figure, path)
+    return record | {"claims": [asdict(one) for one in claims(record)]} | trials.surroundings
