@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import RidgeClassifierCV
 
-from benchmarks.defaults import _cases
+from benchmarks.archive import cases
 from benchmarks.timing import Report
 from paralesn import FilterBank, ReservoirClassifier
 
@@ -62,7 +62,7 @@ def run() -> Report:
 
 def measure(folder: Path) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Scores (3,) of every way to probabilities, and seconds to fit ours and the sigmoid's."""
-    (X, y), (X_test, y_test) = (_cases(folder, part) for part in ("TRAIN", "TEST"))
+    (X, y), (X_test, y_test) = (cases(folder, part) for part in ("TRAIN", "TEST"))
     start = time.perf_counter()
     model = ReservoirClassifier().fit(X, y)
     ours = time.perf_counter() - start

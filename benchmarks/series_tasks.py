@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.defaults import _cases
+from benchmarks.archive import cases
 
 FASTER = ("CricketX", "ECG5000", "FacesUCR", "Fish")
 PLACED = ("Lightning7", "MedicalImages", "ToeSegmentation1", "Wafer")
@@ -88,7 +88,7 @@ def _derived(folder: Path, name: str, title: str, change: Change | None) -> Task
     """A dataset of the archive, every series changed by an amount that is to be told."""
     rng, parts = np.random.default_rng(0), []
     for part in ("TRAIN", "TEST"):
-        X, y = _cases(folder / "UCR" / name, part)
+        X, y = cases(folder / "UCR" / name, part)
         chosen = rng.permutation(len(X))[:MOST]
         X, y = X[chosen], y[chosen]
         if change is not None:

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 EXPANSION = 100  # most bytes of content for one of a compressed file ...
 SMALL = 2**28  # ... unless its content is no larger than this
 _DAMAGED = (EOFError, OSError, lzma.LZMAError, zlib.error)  # gzip and bz2 raise OSErrors
+_OPENERS: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
+
+
+def is_compressed(path: Path) -> bool:
+    """Whether the name of a file says that it is compressed."""
+    return path.suffix in _OPENERS
 
 
 @contextmanager
@@ -26,12 +32,11 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
 
     Compressed content is refused as soon as more than `largest_content` was read.
     """
-    openers: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
-    opener = openers.get(path.suffix)
-    if opener is None:
+    if not is_compressed(path):
         with path.open("rb") as file:
             yield file
         return
+    opener = _OPENERS[path.suffix]
     with path.open("rb") as packed:
         size = os.fstat(packed.fileno()).st_size
         with opener(packed, "rb") as content:

@@ -5,6 +5,7 @@ import hashlib
 import lzma
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -89,6 +90,44 @@ def test_ts_of_unequal_length_and_windows_line_ends():
     content = TS.replace("7,8,9:10,11,12 ", "7,8:9,10").replace("\n", "\r\n")
     series, *_ = parse_ts(content.encode(), "x.ts")
     assert [one.tolist() for one in series] == [[[1, 4], [2, 5], [3, 6]], [[7, 9], [8, 10]]]
+
+
+def test_long_lines_are_read_to_the_last_bit(rng):
+    """NumPy reads them; what it does not know is read value by value."""
+    rows = rng.normal(size=(3, 400)) * 10.0 ** rng.integers(-300, 300, (3, 400))
+    for row, text in zip(rows, ("?", " nan", "1e5"), strict=True):
+        values = [repr(value) for value in row.tolist()]
+        line = ",".join([*values[:-1], text])
+        assert len(line) > 2048
+        series, *_ = parse_ts(f"@classlabel true\n@data\n{line}:a\n".encode(), "x.ts")
+        assert series[0, :-1, 0].tolist() == row[:-1].tolist()
+        expected = float(text.replace("?", "nan"))
+        np.testing.assert_array_equal(series[0, -1, 0], expected)
+    for wrong in ("1_0", "", "1\r2", "0x10", "\u0661"):
+        content = "@classlabel true\n@data\n" + ",".join([*["1.25"] * 600, wrong]) + ":a\n"
+        with pytest.raises(ValueError, match="line 3: could not convert"):
+            parse_ts(content.encode(), "x.ts")
+
+
+def test_series_are_held_once_while_a_file_is_read(tmp_path):
+    """The text is read line by line, and cases stand in one array from the first on."""
+    path = tmp_path / "x.ts"
+    line = ",".join(["0.12345678"] * 2000)
+    path.write_text("@classLabel true a\n@data\n" + f"{line}:a\n" * 300)
+    tracemalloc.start()
+    with path.open("rb") as file:
+        series, *_ = parse_ts(file, "x.ts")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert series.shape == (300, 2000, 1)
+    assert peak < 1.4 * series.nbytes
+
+
+def test_series_that_differ_after_equal_ones_stand_apart():
+    content = "1,2:a\n3,4:a\n\n5,6:b\n7:b\n8,9:b\n"
+    series, labels, _ = parse_ts(("@classLabel true a b\n@data\n" + content).encode(), "x.ts")
+    assert [one[:, 0].tolist() for one in series] == [[1, 2], [3, 4], [5, 6], [7], [8, 9]]
+    assert labels == ["a", "a", "b", "b", "b"]
 
 
 def test_numbers_to_predict_are_no_classes(folder):

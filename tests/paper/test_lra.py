@@ -156,10 +156,16 @@ def test_tables_and_results(small, tmp_path):
     assert [one["task"] for one in results] == ARENA
     for one in results:
         assert one["mean"] > 0.8
+        assert one["seeds"] == 3
         assert one["costs"]["features seconds"] > 0
         assert one["paper_std"] is None
     records = list(runs.known(tmp_path / "records.jsonl").values())
-    (run,) = (one for one in records if one["kind"] == "lra" and one["task"] == "lra-text")
+    each = [one for one in records if one["kind"] == "lra" and one["task"] == "lra-text"]
+    assert [one["seed"] for one in each] == [0, 1, 2]
+    right = [100 * one["metrics"]["accuracy"] for one in each]
+    ours = found.tables[0].lines[-1].entries[2].value
+    assert (ours.mean, ours.std) == pytest.approx((np.mean(right), np.std(right)))
+    run = each[0]
     assert run["cases"] == [70, 30, 50]
     assert run["features"] == 24 * 2 * 2
     trained = {"perceptron": (96 + 1) * 8 + (8 + 1) * 2, "ridge": 96 + 1}

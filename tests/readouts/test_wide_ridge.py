@@ -61,6 +61,21 @@ def ways(monkeypatch):
     return made
 
 
+def test_all_rows_of_a_call_make_one_gram_matrix(ways, monkeypatch, rng):
+    """Blocks that reflections are made for would have a factor each, and lose a little each."""
+    monkeypatch.setattr(ridge_statistics, "_ROWS", 600)
+    X, y = mixed(rng, 4000, 520, 10, "float32")
+    whole = pe.Ridge(ALPHAS[3:]).partial_fit(X, y)
+    assert ways == [True]
+    lost = whole.fitted_.statistics.rounding
+    assert lost == pytest.approx(np.finfo(float).eps * 520 * 4000)
+    assert deviations(whole, X, y).max() < 1e-7
+    monkeypatch.setattr(ridge_statistics, "gram_factor", lambda *args: None)
+    reflected = pe.Ridge(ALPHAS[3:]).partial_fit(X, y)
+    assert reflected.fitted_.statistics.rounding == 0.0
+    np.testing.assert_allclose(reflected.coef_, whole.coef_, rtol=1e-6, atol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("dtype", "condition", "alphas", "expected"),
     [

@@ -64,7 +64,7 @@ Seeds = Annotated[
         min=1,
         max=10_000,
         help="Runs of each configuration.",
-        show_default="10; 5 long-term; 3 MNIST and small-mnist; 1 ucr and LRA",
+        show_default="10; 5 long-term and ucr; 3 MNIST, small-mnist and LRA",
     ),
 ]
 Country = Annotated[

@@ -28,6 +28,7 @@ class Tuned:
     trials: int
     seconds: float
     seeds: int
+    transferred: str = ""  # the task that it was searched for, where that is another one
 
     @classmethod
     def unsearched(
@@ -53,7 +54,7 @@ def write(path: Path, chosen: Iterable[Tuned]) -> None:
     known = [list(tasks()), list(models())]
     entries: dict[str, dict[str, dict[str, Any]]] = {}
     for entry in sorted(chosen, key=lambda entry: _order(known, entry)):
-        fields = {name: value for name, value in asdict(entry).items() if value is not None}
+        fields = {name: value for name, value in asdict(entry).items() if value not in (None, "")}
         task, model, space = (fields.pop(name) for name in ("task", "model", "space"))
         entries.setdefault(task, {}).setdefault(model, {})[space] = fields
     save_text(_HEAD + "\n" + tomli_w.dumps(entries), path)

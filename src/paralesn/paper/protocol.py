@@ -158,6 +158,7 @@ class Protocol(ABC):
             "alpha": tuned.alpha,
             "validation": tuned.validation,  # by which reports tell configurations apart
             "seed": seed,
+            **({"transferred": tuned.transferred} if tuned.transferred else {}),
         }
 
     def kinds(self) -> Mapping[str, Work]:
@@ -207,6 +208,16 @@ class Protocol(ABC):
 
     def choose(self, task: str, known: Iterable[Record], model: str | None = None) -> Tuned | None:
         """What a search over listed candidates chose, once all of its trials are known."""
+        return None
+
+    def transfers(self, task: str, model: str, space: str) -> list[Record]:
+        """Trials of configurations of other tasks, for a task that none comes with."""
+        return []
+
+    def transferred(
+        self, task: str, model: str, space: str, known: Iterable[Record]
+    ) -> Tuned | None:
+        """The best of these, once all of them are known."""
         return None
 
     # -- results -------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Reproduce the paper's tables from chosen configurations, and write the results."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,17 +79,20 @@ def reproduce(
     wanted = resolve(what, models)
     absent = unavailable(wanted, what)
     lacking = {entry.task for entry in absent}
+    here = [entry for entry in wanted if entry.task not in lacking]
     path = out / "records.jsonl"
     known = runs.known(path)
     if not slow:
         known = of_slow_models() | known
+    done = [entry for entry in here if slow or _is_run(entry, what)]
+    trials = [t for entry in done for t in selection.transfers(*entry, storage, known.values())]
+    known = _known_after(trials, known, path, jobs, start, cluster)
     plans: Plans = {}
-    for entry in wanted:
-        if entry.task not in lacking:
-            rows = selection.configurations(*entry, storage, known.values())
-            planned = _plans(entry, rows, seeds, country, None if slow else known)
-            plans |= planned
-            absent += _unplanned(entry, rows, planned)
+    for entry in here:
+        rows = selection.configurations(*entry, storage, known.values())
+        planned = _plans(entry, rows, seeds, country, None if entry in done else known)
+        plans |= planned
+        absent += _unplanned(entry, rows, planned)
     cells = _carry_out(plans, known, path, jobs, start, cluster)
     made = tables(cells)
     written = [*([path] if path.exists() else []), *write(cells, made, out)]
@@ -106,11 +109,42 @@ def _carry_out(
 ) -> Cells:
     """Do the planned runs that are not known, and sum up all of them."""
     planned = [(row, runs.identity(run), run) for (_, row), plan in plans.items() for run in plan]
-    to_do = {key: run for _, key, run in planned if key not in known}
-    progress = start(len(to_do)) if start is not None else None
-    runs.run(to_do.values(), path, jobs, progress, cluster)
-    known = known | runs.known(path)
+    every = [run for *_, run in planned]
+    known = _known_after(every, known, path, jobs, start, cluster)
     return selection.cells((row, known[key]) for row, key, _ in planned)
+
+
+def _known_after(
+    wanted: Iterable[Record],
+    known: Mapping[str, Record],
+    path: Path,
+    jobs: int,
+    start: Callable[[int], Callable[..., Any]] | None,
+    cluster: Cluster | None,
+) -> dict[str, Record]:
+    """Do the runs wanted that are not known: what is known then, by identity."""
+    keyed = {runs.identity(run): run for run in wanted}
+    to_do = [run for key, run in keyed.items() if key not in known]
+    progress = start(len(to_do)) if start is not None else None
+    runs.run(to_do, path, jobs, progress, cluster)
+    return {**known, **runs.known(path)}
+
+
+def _is_run(wanted: Wanted, what: Sequence[str] | None) -> bool:
+    """Whether a model is run although it was not named.
+
+    Slow ones are left to the records of the package, but not where their task was named, which only
+    has configurations of others, so that there can be none.
+    """
+    if wanted.model not in wanted.protocol.slow:
+        return True
+    return wanted.task in map(str.lower, what or ()) and _is_transferred(wanted)
+
+
+def _is_transferred(wanted: Wanted) -> bool:
+    """Whether configurations of other tasks stand in for those of a model on a task."""
+    protocol, task, model = wanted
+    return any(protocol.transfers(task, model, space) for space in protocol.spaces)
 
 
 def _plans(
@@ -120,11 +154,11 @@ def _plans(
     country: str | None,
     shipped: Mapping[str, Record] | None,
 ) -> Plans:
-    """Runs of each row; of slow models only those among `shipped`, unless that is None."""
+    """Runs of each row; only those among `shipped`, unless that is None."""
     plans = {}
     for row, tuned in rows.items():
         plan = runs.plan(wanted.protocol, tuned, seeds or wanted.protocol.seeds, country)
-        if shipped is not None and wanted.model in wanted.protocol.slow:
+        if shipped is not None:
             plan = [run for run in plan if runs.identity(run) in shipped]
         if plan:
             plans[wanted.task, row] = plan
@@ -134,7 +168,7 @@ def _plans(
 def _unplanned(wanted: Wanted, rows: Mapping[Row, Any], planned: Plans) -> list[Absent]:
     """Rows without runs, and why."""
     task, model = wanted.task, wanted.model
-    if not rows:
+    if not rows and not _is_transferred(wanted):
         why = f"there is no configuration of {model} for {task}"
         return [Absent(task, model, why, "configuration")]
     title = wanted.protocol.task(task).title
@@ -145,7 +179,7 @@ def _unplanned(wanted: Wanted, rows: Mapping[Row, Any], planned: Plans) -> list[
             f"{row.label} on {title} is slow and no record of it comes with the package",
             "record",
         )
-        for row in rows
+        for row in rows or (Row(model),)
         if (task, row) not in planned
     ]
 

@@ -44,6 +44,7 @@ class Cell:
     estimate: bool = False  # energy by a typical power, not by counters
     rivals: Mapping[str, float] = field(default_factory=dict)  # as others published
     sizes: Mapping[str, int] = field(default_factory=dict)  # of the task's data
+    transferred: str = ""  # the task that the configuration was searched for, if not this one
 
     @property
     def verdict(self) -> str:
@@ -78,6 +79,7 @@ def cell(protocol: str, task: Task, row: Row, runs: Sequence[Record], **more: An
         "seconds": float(np.median([run["seconds"] for run in runs])),
         "metrics": {n: float(np.mean([run["metrics"][n] for run in runs])) for n in names},
         "space": runs[0].get("space", ""),
+        "transferred": runs[0].get("transferred", ""),
         "paper": _printed(task, row.model),
         "shipped": any(run.get("shipped") for run in runs),
         "costs": _costs(runs),
@@ -132,6 +134,7 @@ def as_data(cells: Iterable[Cell]) -> list[dict[str, Any]]:
             "paper_std": None if cell.paper is None else cell.paper.std,
             "seconds": cell.seconds,
             "space": cell.space,
+            **({"transferred": cell.transferred} if cell.transferred else {}),
             "metrics": cell.metrics,
             "shipped": cell.shipped,
             "costs": {name: mean for name, (mean, _) in cell.costs.items()},
@@ -183,6 +186,14 @@ def notes(cells: Iterable[Cell]) -> list[str]:
     cells = list(cells)
     shown = {cell.task.name: cell.task for cell in cells}
     said = [f"{task.title}: {task.note}." for task in shown.values() if task.note]
+    if moved := [cell for cell in cells if cell.transferred]:
+        sources = ", ".join(
+            f"{c.row.label} on {c.task.title} that of {_title(c.transferred)}" for c in moved
+        )
+        said.append(
+            "Configurations searched for another task, chosen among those of several on a part of "
+            f"the training set: {sources}."
+        )
     if any(cell.estimate for cell in cells):
         said.append(
             "Energy and emissions are estimates by CodeCarbon, from a typical power of the "
@@ -196,6 +207,11 @@ def shipped_notes(cells: Iterable[Cell]) -> list[str]:
     shipped = [cell for cell in cells if cell.shipped]
     seeds = ", ".join(f"{c.row.label} on {c.task.title} {c.seeds}" for c in shipped)
     return [f"* from records that come with the package. Seeds: {seeds}."] if shipped else []
+
+
+def _title(task: str) -> str:
+    """What people call a task."""
+    return tasks()[task].title if task in tasks() else task
 
 
 def summary(cells: Cells) -> list[str]:

@@ -47,16 +47,37 @@ def configurations(
     """Rows of a model on a task, and the configuration of each that is to be run.
 
     The outcome of a complete search, in `storage` or among `known` runs, otherwise the
-    configuration that comes with the package.
+    configuration that comes with the package, or the best of those of other tasks.
     """
-    by_space = {}
+    by_space, known = {}, list(known)
     for space in protocol.spaces:
-        chosen = search.outcome(protocol, search.Study(task, model, space), storage, known)
-        chosen = chosen or protocol.shipped(task, model, space)
+        chosen = _own(protocol, search.Study(task, model, space), storage, known)
+        chosen = chosen or protocol.transferred(task, model, space, known)
         if chosen is not None:
             by_space[space] = chosen
     better = protocol.task(task).loss
     return rows(protocol, model, by_space, lambda tuned: better(tuned.validation))
+
+
+def _own(
+    protocol: Protocol, study: search.Study, storage: str | None, known: Iterable[Record]
+) -> Tuned | None:
+    """The configuration that was searched for the task itself."""
+    return search.outcome(protocol, study, storage, known) or protocol.shipped(*study)
+
+
+def transfers(
+    protocol: Protocol, task: str, model: str, storage: str | None, known: Iterable[Record]
+) -> list[Record]:
+    """Trials that have to be on record before `configurations` knows all rows of a model."""
+    studies = [search.Study(task, model, space) for space in protocol.spaces]
+    known = list(known)
+    return [
+        trial
+        for study in studies
+        if (wanted := protocol.transfers(*study)) and not _own(protocol, study, storage, known)
+        for trial in wanted
+    ]
 
 
 def recorded(records: Iterable[Record]) -> list[tuple[Row, Record]]:

@@ -110,12 +110,11 @@ def _largest_smallest(rows: Rows, extra: np.ndarray, around: np.ndarray) -> floa
     p = rows.X.shape[1]
     some = slice(None, None, -(-p // _PROBED))
     with single_threaded_blas():
-        pieces = [
-            rows.centred(around, slice(first, first + _ROWS), some)
-            for first in range(0, len(rows.X), _ROWS)
-        ]
-        gram = sum(piece.T @ piece for piece in [*pieces, extra[:, :p][:, some]])
-        assert isinstance(gram, np.ndarray)
+        before = extra[:, :p][:, some]
+        gram = before.T @ before
+        for first in range(0, len(rows.X), _ROWS):
+            piece = rows.centred(around, slice(first, first + _ROWS), some)
+            gram += piece.T @ piece
         _to_unit_lengths(gram, np.zeros(len(gram)))
         (smallest,) = eigh(gram, eigvals_only=True, subset_by_index=[0, 0], check_finite=False)
     return max(float(smallest), 0.0)

@@ -14,6 +14,10 @@ class Rows:
     Y: np.ndarray
     root: np.ndarray | None
 
+    def part(self, some: slice) -> "Rows":
+        """Some of the rows."""
+        return Rows(self.X[some], self.Y[some], None if self.root is None else self.root[some])
+
     def means(self) -> tuple[float, np.ndarray]:
         """Total weight, and the means (p + m,) of states and targets."""
         if self.root is None:

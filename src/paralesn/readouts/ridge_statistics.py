@@ -1,6 +1,5 @@
 """What ridge regression has to know of the rows it has seen: triangular factors, and counts."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -9,7 +8,7 @@ import numpy as np
 from paralesn.persistence import register
 from paralesn.persistence.fields import Count, Flags, Floats
 from paralesn.readouts import triangular
-from paralesn.readouts.gram_factor import MANY, gram_factor
+from paralesn.readouts.gram_factor import MANY, Accepted, gram_factor
 from paralesn.readouts.ridge_rows import Rows
 
 _ROWS = 8192  # rows added to a factor at a time
@@ -82,23 +81,25 @@ class RidgeStatistics:
         `penalty` is the smallest that will be asked for: it may allow a shorter way.
         """
         root = None if weight is None else np.sqrt(weight)
-        factors, rounding = self.factors, self.rounding
-        rows = max(_ROWS, 2 * self.n_features)
-        for start in range(0, X.shape[0], rows):
-            cut = slice(start, start + rows)
-            part = None if root is None else root[cut]
+        factors, lost = [], [self.rounding]
+        for factor, targets in zip(self.factors, self.groups, strict=True):
+            rows = self._of_group(X, y, root, targets)
             with np.errstate(over="ignore", invalid="ignore"):  # the solution reports it
-                grown = list(self._grown(factors, X[cut], y[cut], part, penalty, rounding))
-            factors = tuple(factor for factor, _ in grown)
-            rounding = max(lost for _, lost in grown)
+                accepted = self._by_gram(factor, rows, penalty)
+                if accepted is not None:
+                    factor = accepted.factor
+                    lost.append(accepted.rounding)
+                else:
+                    factor = self._by_reflections(factor, rows)
+            factors.append(factor)
         effective = float(X.shape[0] if root is None else np.count_nonzero(root))
         return replace(
             self,
             n_samples=self.n_samples + X.shape[0],
             effective_samples=self.effective_samples + effective,
-            factors=factors,
+            factors=tuple(factors),
             constant=triangular.still_constant(X, self.first_row, self.constant),
-            rounding=rounding,
+            rounding=max(lost),
         )
 
     def is_few(self, rows: int) -> bool:
@@ -157,29 +158,28 @@ class RidgeStatistics:
             )
         )
 
-    def _grown(
-        self,
-        factors: tuple[np.ndarray | None, ...],
-        X: np.ndarray,
-        y: np.ndarray,
-        root_weight: np.ndarray | None,
-        penalty: float,
-        lost: float,
-    ) -> Iterator[tuple[np.ndarray | None, float]]:
-        """The factors with a block of rows added to each, and what each has lost."""
-        wide, few = self.n_features + 1, self.is_few(X.shape[0])
-        for factor, targets in zip(factors, self.groups, strict=True):
-            rows = self._of_group(X, y, root_weight, targets)
-            if not len(rows.X):
-                yield factor, lost
-                continue
-            count = len(rows.X) + (0 if factor is None else len(factor))
-            if self.n_features >= MANY and not few and count > wide:
-                accepted = gram_factor(factor, rows, penalty, lost)
-                if accepted is not None:
-                    yield accepted
-                    continue
-            yield triangular.absorb(factor, rows.with_ones, len(rows.X), wide, few), lost
+    def _by_gram(self, factor: np.ndarray | None, rows: Rows, penalty: float) -> Accepted | None:
+        """A factor with all rows added by their Gram matrix; None where that is no way.
+
+        All of them at once: where states are many, a factor costs as much as thousands of rows.
+        """
+        count = len(rows.X)
+        if self.n_features < MANY or not count or self.is_few(count):
+            return None
+        if count + (0 if factor is None else len(factor)) <= self.n_features + 1:
+            return None
+        return gram_factor(factor, rows, penalty, self.rounding)
+
+    def _by_reflections(self, factor: np.ndarray | None, rows: Rows) -> np.ndarray | None:
+        """A factor with rows added, a block at a time."""
+        size = max(_ROWS, 2 * self.n_features)
+        for first in range(0, len(rows.X), size):
+            part = rows.part(slice(first, first + size))
+            few = self.is_few(len(part.X))
+            factor = triangular.absorb(
+                factor, part.with_ones, len(part.X), self.n_features + 1, few
+            )
+        return factor
 
     def _of_group(
         self,
@@ -196,6 +196,8 @@ class RidgeStatistics:
         known = ~np.isnan(y[:, 0])
         if root_weight is not None:
             known &= root_weight > 0
+        if known.all():
+            return Rows(X, y, root_weight)
         return Rows(X[known], y[known], None if root_weight is None else root_weight[known])
 
 

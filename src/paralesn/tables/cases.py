@@ -15,7 +15,7 @@ from paralesn.compressed import opened
 from paralesn.files import DamagedFileError, plain_name
 from paralesn.tables.cleaning import check_choice
 from paralesn.tables.errors import TableError
-from paralesn.tables.formats import Cases, SeriesArrays, parse_ts, parse_tsv, stacked
+from paralesn.tables.formats import Cases, Content, SeriesArrays, parse_ts, parse_tsv, stacked
 from paralesn.tables.labels import whole_number
 from paralesn.tables.notes import counted, listed
 from paralesn.tables.reader import Table, check_columns, read_table
@@ -90,12 +90,11 @@ def read_cases(
     return _fill_missing(cases, path, missing)
 
 
-def _read_archive(path: Path, parse: Callable[[bytes, str], Cases]) -> LabelledCases:
+def _read_archive(path: Path, parse: Callable[[Content, str], Cases]) -> LabelledCases:
     """Cases of a file in a format of the archives."""
     try:
         with opened(path) as file:
-            content = file.read()
-        series, labels, is_target = parse(content, path.name)
+            series, labels, is_target = parse(file, path.name)
     except (DamagedFileError, ValueError) as error:
         raise TableError(str(error)) from error
     names = [str(number) for number in range(1, len(labels) + 1)]

@@ -7,12 +7,14 @@ parsed.
 
 import hashlib
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import IO
 
-from paralesn.compressed import opened
+from paralesn.compressed import is_compressed, opened
 from paralesn.files import DamagedFileError, plain_name
 
 SUMS = "SHA256SUMS"  # in a folder of the cache: checksums of what was downloaded into it
@@ -90,3 +92,18 @@ def read(path: Path) -> bytes:
     if sum_name(path) != path.name:
         compare(path, _sha256(io.BytesIO(content)))
     return content
+
+
+@contextmanager
+def checked(path: Path) -> Iterator[IO[bytes]]:
+    """Open the content of a file that was compared with the expected checksum.
+
+    A plain file stays where it is; what is compressed is not decompressed twice.
+    """
+    if is_compressed(path):
+        yield io.BytesIO(read(path))
+        return
+    if expected_sum(path) is not None:
+        compare(path, digest(path))
+    with path.open("rb") as file:
+        yield file

@@ -9,7 +9,7 @@ training set. Reservoirs compute in single precision, ridge in double.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,9 +20,11 @@ import numpy as np
 from paralesn import datasets
 from paralesn.paper import energy
 from paralesn.paper.catalogue import MAIN, Model, Task, models, read, tasks, tasks_of
+from paralesn.paper.configurations import Tuned
+from paralesn.paper.fields import NUMBER, OF_RUNS, TEXT
 from paralesn.paper.layout import models_by_tasks
-from paralesn.paper.protocol import Judging, Protocol, Tell
-from paralesn.paper.protocols import regression
+from paralesn.paper.protocol import Judging, Protocol, Tell, Work
+from paralesn.paper.protocols import regression, transfer
 from paralesn.paper.records import Record
 from paralesn.paper.results import Cells
 from paralesn.paper.table import Table
@@ -31,6 +33,9 @@ from paralesn.readouts.ridge import Ridge
 
 FILE = "classification.toml"
 DTYPE = "float32"
+_TRANSFER = "classification transfer"
+_FIELDS = {**OF_RUNS, "transferred": TEXT, "chosen": NUMBER}
+_CASES = 512  # that are centred and scaled at a time
 SHARE = 0.3  # of the training set that the paper holds out to validate
 
 
@@ -50,12 +55,30 @@ class Cases:
 def data(task: str) -> Cases:
     """A task's data, read once; whatever the seed, they are the same."""
     archive: Any = datasets.load(task)
-    centred = [
-        part - part.mean(axis=1, keepdims=True) for part in (archive.X_train, archive.X_test)
-    ]
-    std = centred[0].std(axis=(0, 1))
-    train, test = ((part / std).astype(DTYPE) for part in centred)
+    std = _spread(archive.X_train)
+    train, test = (_scaled(part, std) for part in (archive.X_train, archive.X_test))
     return cases(archive, train, test)
+
+
+def _centred(X: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """Series without the mean of each channel, some at a time: all would be a second copy."""
+    for first in range(0, len(X), _CASES):
+        some = slice(first, first + _CASES)
+        yield some, X[some] - X[some].mean(axis=1, keepdims=True)
+
+
+def _spread(X: np.ndarray) -> np.ndarray:
+    """Standard deviation of each channel (features,) of series without their means."""
+    squares = sum(np.square(part).sum(axis=(0, 1)) for _, part in _centred(X))
+    return np.sqrt(squares / (X.shape[0] * X.shape[1]))
+
+
+def _scaled(X: np.ndarray, std: np.ndarray) -> np.ndarray:
+    """Series without their means in units of `std`, in the precision of reservoirs."""
+    scaled = np.empty(X.shape, DTYPE)
+    for some, part in _centred(X):
+        scaled[some] = part / std
+    return scaled
 
 
 def cases(dataset: Any, train: np.ndarray, test: np.ndarray) -> Cases:
@@ -221,6 +244,11 @@ class Classification(Protocol):
     judging = Judging(seeds=2, finalists=3, final_seeds=2, random=8, anew=True)
     slow = ("ESN", "ESN (deep)")  # dense, of 1 024 units: minutes to hours
     measures_energy = True
+    needed_of_trials = (
+        "task", "model", "space", "seed", "configuration", "transferred", "validation", "chosen",
+        "seconds",
+    )  # fmt: skip
+    fields = _FIELDS
 
     def tasks(self) -> dict[str, Task]:
         """Tasks of the archives."""
@@ -237,6 +265,13 @@ class Classification(Protocol):
     def models_of_tables(self) -> Mapping[str, Sequence[str]]:
         """Models of the table."""
         return {"archives": MAIN}
+
+    def kinds(self) -> Mapping[str, Work]:
+        """Runs that are reported, and trials of other tasks' configurations."""
+        return {
+            self.name: self.measure,
+            _TRANSFER: lambda run, folder, tell: transfer.judge(run, self.validate),
+        }
 
     def measure(self, run: Record, folder: Path, tell: Tell | None = None) -> Record:
         """Train on the training set, and test."""
@@ -256,6 +291,16 @@ class Classification(Protocol):
         reservoir = candidate(models()[model], configuration, seed, task, given.units)
         trial = Trial(data(task), given.cases, SHARE)
         return validate(trial, models()[model], reservoir, penalties, seed)
+
+    def transfers(self, task: str, model: str, space: str) -> list[Record]:
+        """Trials of what was chosen for other tasks, where a task has no search of its own."""
+        return transfer.trials(_TRANSFER, task, transfer.candidates(FILE, task, model, space))
+
+    def transferred(
+        self, task: str, model: str, space: str, known: Iterable[Record]
+    ) -> Tuned | None:
+        """The one that does best on cases held out."""
+        return transfer.chosen(self.transfers(task, model, space), known)
 
     def tables(self, cells: Cells) -> list[Table]:
         """The paper's table."""
