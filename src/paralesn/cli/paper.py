@@ -64,7 +64,7 @@ Seeds = Annotated[
         min=1,
         max=10_000,
         help="Runs of each configuration.",
-        show_default="10; 5 long-term and ucr; 3 MNIST, small-mnist and LRA",
+        show_default="10; 5 classification, long-term, ucr; 3 MNIST, small-mnist, LRA",
     ),
 ]
 Country = Annotated[
