@@ -17,11 +17,11 @@ import stored_records as made
 from paralesn.cli import app
 from paralesn.files import DamagedFileWarning
 from paralesn.paper import configurations, reproduce
-from paralesn.paper.catalogue import MAIN
+from paralesn.paper.catalogue import MAIN, models
 from paralesn.paper.results import Row
 from paralesn.paper.selection import table_cells
 from paralesn.report import build, comparison, scales, stored
-from paralesn.report.elements import Figure, Findings, Note, Section, Table
+from paralesn.report.elements import LOOKS, Figure, Findings, Note, Section, Table
 from paralesn.report.labels import Box, Label, place_labels
 from paralesn.report.page import page
 from paralesn.report.sections import SECTIONS, archive, long_range
@@ -231,6 +231,10 @@ def test_text_is_escaped_wherever_it_stands():
     assert body.count(str(escape(bad))) >= 15
     assert body.count("<i>") == body.count("<s>") == 2
     assert "<svg></svg>" in body
+
+
+def test_every_model_can_be_drawn():
+    assert set(models()) <= set(LOOKS)
 
 
 @pytest.mark.parametrize("scheme", [0, 1])

@@ -35,6 +35,8 @@ LOOKS = {
     "rParalESN (deep)": Look(4, "triangle", True),
     "ParalESN": Look(1, "circle"),
     "ParalESN (deep)": Look(1, "circle", True),
+    "ParalESN, authors' draw": Look(1, "triangle"),
+    "ParalESN, authors' draw (deep)": Look(1, "triangle", True),
     "ParalESN (pooled)": Look(1, "square"),
     "LSTM": Look(5, "square"),
     "Transformer": Look(4, "triangle"),
