@@ -39,7 +39,7 @@ def section(findings: Findings) -> Section:
     if main is None:
         text = "It needs tasks that at least two of the paper's four models were run on."
         return Section("comparison", TITLE, missing=text)
-    every = ranking(scores, list(models()))
+    every = ranking(scores, _on_as_many(scores, main.tasks))
     if every is not None and set(every.models) == set(main.models):
         every = None
     paper = ranking(_published(), MAIN)
@@ -67,6 +67,11 @@ def section(findings: Findings) -> Section:
             if task in main.tasks and row.model in (every or main).models and not row.space
         ),
     )
+
+
+def _on_as_many(scores: Scores, among: tuple[str, ...]) -> list[str]:
+    """Models with results on most of the tasks: a few of others would leave hardly any shared."""
+    return [m for m in models() if 2 * sum((task, m) in scores for task in among) > len(among)]
 
 
 def _published() -> Scores:
