@@ -115,7 +115,7 @@ def test_cells_that_are_shipped_again_replace_their_own_only(tmp_path, folder):
     assert (folder / "regression.jsonl").read_text() == text
     mine = [r for r in made.regression() if (r["task"], r["model"]) == ("mg", "ESN")]
     made.write(tmp_path / "second", [r | {"metrics": {"nrmse": 0.125}} for r in mine])
-    assert shipping.main([str(tmp_path / "second"), "--out", str(folder)]) == 0
+    assert shipping.main([str(tmp_path / "second")], folder) == 0
     before = {runs.identity(r): r["metrics"] for r in made.regression()}
     for run in shipped_records.read(folder).runs:
         again = (run["task"], run["model"]) == ("mg", "ESN")
@@ -128,7 +128,7 @@ def test_shipping_says_what_is_wrong(tmp_path, capsys):
         ([str(tmp_path)], "holds none"),
     ):
         with pytest.raises(SystemExit):
-            shipping.main([*arguments, "--out", str(tmp_path / "shipped")])
+            shipping.main(arguments, tmp_path / "shipped")
         assert words in capsys.readouterr().err
     assert not (tmp_path / "shipped").exists()
 

@@ -74,16 +74,15 @@ def _by_file(records: Iterable[Record]) -> dict[str, list[Record]]:
     return files
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write shipped records, and say how many each file has."""
+def main(arguments: Sequence[str] | None = None, folder: Path = FOLDER) -> int:
+    """Write shipped records to a folder, and say how many each file has."""
     parser = argparse.ArgumentParser(prog="python -m paralesn.paper.shipping")
     parser.add_argument("records", nargs="+", type=Path, help="files of records, or folders")
-    parser.add_argument("--out", type=Path, default=FOLDER, help="folder of shipped records")
     asked = parser.parse_args(arguments)
-    if not asked.out.parent.is_dir():
-        parser.error(f"the folder {asked.out.parent} does not exist: run this in a clone")
+    if not folder.parent.is_dir():
+        parser.error(f"the folder {folder.parent} does not exist: run this in a clone")
     try:
-        written = ship(asked.records, asked.out)
+        written = ship(asked.records, folder)
     except ValueError as error:
         parser.error(str(error))
     for path, count in written.items():
