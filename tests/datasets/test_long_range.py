@@ -23,6 +23,8 @@ from paralesn.datasets import (
 )
 from paralesn.datasets.archives.cifar import cifar_file
 from paralesn.datasets.archives.imdb import imdb_file
+from paralesn.datasets.generated import pathfinder as generator
+from paralesn.datasets.generated import splitmix
 from paralesn.datasets.generated.listops import TOKENS
 from paralesn.datasets.storage import checksums, folders, prepared
 from paralesn.datasets.storage.prepared import Sequences, prepare
@@ -107,15 +109,43 @@ def discs(image):
 
 
 def test_contours_join_the_discs_where_labels_say_so():
-    images, labels = pathfinder(400, seed=5)
-    agreed = []
-    for image, label in zip(images, labels, strict=True):
+    images, labels = pathfinder(400, seed=5, dashes=3, distractors=0)
+    joined = []
+    for image in images:
         first, second = discs(image)
-        # Gaps between dashes are dark; contours lie further apart than that.
-        near = ndimage.binary_closing(np.pad(image > 40, 2))[2:-2, 2:-2]
+        near = ndimage.binary_closing(np.pad(image > 5, 3))[3:-3, 3:-3]  # over gaps of two pixels
         parts, _ = ndimage.label(near, np.ones((3, 3)))
-        agreed.append((parts[first] == parts[second]) == bool(label))
-    assert np.mean(agreed) > 0.75  # discs may touch another contour
+        joined.append(parts[first] == parts[second] > 0)
+    assert np.mean(np.array(joined)[labels == 1]) > 0.7
+    assert np.mean(np.array(joined)[labels == 0]) < 0.4  # contours may come as near to each other
+
+
+@pytest.mark.parametrize("continuity", [0.7, 1.0])
+def test_long_contours_are_smooth_and_keep_apart(continuity):
+    ends, stream, drawn = np.zeros((28, 4)), np.zeros(1, np.uint64), 0
+    turns = []
+    for case in range(200):
+        splitmix.begin(stream, 0, 0, case)
+        if not generator._long_contours(stream, 14, continuity, ends):
+            continue
+        drawn += 1
+        begin, end = ends[:, :2], ends[:, 2:]
+        np.testing.assert_allclose(np.hypot(*(end - begin).T), 2.0)
+        points = begin[:, None] + np.linspace(0, 1, 41)[:, None] * (end - begin)[:, None]
+        for k in range(28):
+            others = [j for j in range(28) if abs(j - k) not in (0, 2)]
+            gaps = points[k][:, None, None] - points[others][None]
+            assert np.hypot(*np.moveaxis(gaps, -1, 0)).min() >= 2.5 - 1e-9
+        for contour in (ends[::2], ends[1::2]):  # dashes of both are drawn in turn
+            ahead = contour[:, 2:] - contour[:, :2]
+            angles = np.arctan2(ahead[:, 1], ahead[:, 0])
+            turns += [(a + np.pi) % (2 * np.pi) - np.pi for a in np.diff(angles)]
+            middle = contour[:-1, 2:] + ahead[:-1] / 2  # a gap ahead, where the next one turns
+            np.testing.assert_allclose(np.hypot(*(contour[1:, :2] - middle).T), 1.0)
+    assert drawn > 20
+    assert np.abs(turns).max() <= np.pi / 2 / continuity
+    density, _ = np.histogram(np.abs(turns), 5, (0, np.pi / 2 / continuity))
+    assert (np.diff(density) < 0).all()  # the straighter, the more often
 
 
 def test_pathfinder_is_balanced_and_distance_tells_little():
@@ -145,10 +175,10 @@ def test_pathfinder_is_random_access_and_reproducible():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"dashes": 7}, "dashes must be at most 6"),
-        ({"distractors": 9}, "distractors at most 6"),
-        ({"bend": 2.0}, "bend must be from 0 to 1, got 2.0"),
-        ({"dashes": 2}, "dashes must be a whole number of at least 3"),
+        ({"dashes": 15}, "dashes must be at most 14"),
+        ({"distractors": 21}, "distractors at most 20"),
+        ({"continuity": 3.0}, "continuity must be from 0.5 to 1.2, got 3.0"),
+        ({"dashes": 1}, "dashes must be a whole number of at least 2"),
     ],
 )
 def test_pathfinder_refuses_what_has_no_room(arguments, said):

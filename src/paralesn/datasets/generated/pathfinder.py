@@ -1,13 +1,14 @@
 """PathFinder: do the two discs of an image end the same dashed contour?
 
-Images after Linsley et al. and the Long Range Arena, drawn at 32 x 32 pixels. They are not the
-published ones, so accuracies are comparable in kind only.
+Images of 32 x 32 pixels with the parameters that the Long Range Arena publishes for its own, drawn
+after the rules of Linsley et al. They are not the published files, so accuracies are comparable in
+kind only.
 
-An image holds two long contours of `dashes` dashes, give or take one, and `distractors` short ones
-of two, all of one brightness, none near another. A contour is a walk that turns by at most `bend`
-radians from dash to dash. Discs mark both ends of the first long contour (label 1), or one end of
-each (label 0). In that case they are as far apart as the ends of the first, within a pixel, or the
-image is redrawn: the distance of the discs alone does not give the label away.
+Two long contours start near the middle and grow in turn. From dash to dash a contour turns by an
+angle a, whose density is in proportion to cos(continuity a)^2, and it keeps its distance from all
+that is drawn; where that cannot be, some dashes are taken back. Short contours distract, as many as find
+room. Discs mark where one long contour starts and where it ends (label 1), or where the other one
+ends (label 0). Dashes are dimmer than discs.
 """
 
 import math
@@ -24,53 +25,24 @@ from paralesn.datasets.storage.prepared import Sequences, prepare
 
 SIDE = 32
 SIZES = {"train": 180_000, "test": 20_000}  # 20 000 of the training set are for validation
-DIFFICULTY: dict[str, Any] = {"dashes": 5, "distractors": 4, "bend": 0.5}
-_DASH, _GAP = 2.0, 1.5  # pixels
-_APART = 3.0  # least distance between contours
-_MARGIN = 2.0  # to the edge of the image
-_SHORT = 2  # dashes of a distractor
-_TRIES = 50  # walks before an image is begun anew
-_RADIUS = 1.9  # of a disc
-_ALIKE = 1.0  # pixels by which distances of discs may differ
+# As published; the rest of the published numbers are the constants below, all in pixels.
+DIFFICULTY: dict[str, Any] = {"dashes": 14, "distractors": 5, "continuity": 1.0}
+_DASH, _GAP, _THICKNESS = 2.0, 1.0, 0.5  # the gap is on both sides of a dash
+_STARTS_APART = 7.0
+_PADDING = 1.0  # to the edge of the image
+_SHORT = 4  # dashes of a distractor
+_RADIUS = 1.5  # of a disc
+_DASH_LIGHT = 1.5  # of a pixel that a dash covers, before it is cut at one
+_REACH = _THICKNESS / 2 + _GAP  # of a dash; those of two must not meet
+_MIDDLE = (2 * _STARTS_APART, SIDE - 1 - 2 * _STARTS_APART)  # where the first contour starts
+_TURNS = 30  # tries of a dash: enough to find room where there is some
+_TAKEN_BACK = 6  # dashes, where the next one finds no room
+_STEPS = 300  # with as many taken back, both long contours are begun anew
+_PLACES = 5  # tries of a distractor, before it is left out
 _CITATION = (
     "D. Linsley et al., Learning long-range spatial dependencies with horizontal gated recurrent "
     "units, NeurIPS 2018; Y. Tay et al., Long Range Arena, ICLR 2021"
 )
-
-
-@strict
-def _walk(stream, dashes, bend, ends):  # type: ignore[no-untyped-def]
-    """Draw a contour into `ends` (dashes, 4): where each dash begins and ends; whether it fits."""
-    inside = SIDE - 1 - 2 * _MARGIN
-    x = _MARGIN + inside * splitmix.uniform(stream)
-    y = _MARGIN + inside * splitmix.uniform(stream)
-    angle = 2 * math.pi * splitmix.uniform(stream)
-    for k in range(dashes):
-        dx, dy = math.cos(angle), math.sin(angle)
-        ends[k, 0], ends[k, 1] = x, y
-        ends[k, 2], ends[k, 3] = x + _DASH * dx, y + _DASH * dy
-        for coordinate in ends[k]:
-            if not _MARGIN <= coordinate <= SIDE - 1 - _MARGIN:
-                return False
-        x, y = x + (_DASH + _GAP) * dx, y + (_DASH + _GAP) * dy
-        angle += bend * (2 * splitmix.uniform(stream) - 1)
-    return True
-
-
-@strict
-def _clear(ends, first, stop, others):  # type: ignore[no-untyped-def]
-    """Whether dashes first .. stop are far from the `others` before them, ends and middles."""
-    for k in range(first, stop):
-        for j in range(others):
-            for s in range(3):
-                px = ends[k, 0] + (ends[k, 2] - ends[k, 0]) * s / 2
-                py = ends[k, 1] + (ends[k, 3] - ends[k, 1]) * s / 2
-                if _distance(px, py, ends[j]) < _APART:
-                    return False
-        for j in range(first, k - 1):  # nor does a contour come back to itself
-            if _distance(ends[k, 2], ends[k, 3], ends[j]) < _APART:
-                return False
-    return True
 
 
 @strict
@@ -85,69 +57,136 @@ def _distance(px, py, dash):  # type: ignore[no-untyped-def]
 
 
 @strict
-def _contours(stream, dashes, distractors, bend, ends, tips):  # type: ignore[no-untyped-def]
-    """Draw all contours into `ends`, the two long ones first: how many dashes, 0 without room.
+def _fits(dash, ends, count, last):  # type: ignore[no-untyped-def]
+    """Whether a dash is inside and away from `count` others, but for the one it follows."""
+    edge = _PADDING + _REACH
+    for coordinate in dash:
+        if not edge <= coordinate <= SIDE - 1 - edge:
+            return False
+    for k in range(count):
+        far = max(abs(dash[0] - ends[k, 0]), abs(dash[1] - ends[k, 1]))
+        if k == last or far > 2 * (_DASH + _REACH):
+            continue
+        # Of two lines in a plane an end is nearest, or they cross; dashes are too short to cross
+        # where their ends are that far apart.
+        for e in range(0, 4, 2):
+            if _distance(dash[e], dash[e + 1], ends[k]) < 2 * _REACH:
+                return False
+            if _distance(ends[k, e], ends[k, e + 1], dash) < 2 * _REACH:
+                return False
+    return True
 
-    tips (4, 4)   both ends of the first contour, then of the second, as dashes without length
-    """
-    done = 0
-    for contour in range(2 + distractors):
-        size = dashes - 1 + splitmix.below(stream, 3) if contour < 2 else _SHORT
-        for _ in range(_TRIES):
-            contour_ends = ends[done : done + size]
-            if _walk(stream, size, bend, contour_ends) and _clear(ends, done, done + size, done):
+
+@strict
+def _begin(stream, x, y, dash):  # type: ignore[no-untyped-def]
+    """Put the first dash of a contour at (x, y), in any direction."""
+    angle = 2 * math.pi * splitmix.uniform(stream)
+    dash[0], dash[1] = x, y
+    dash[2], dash[3] = x + _DASH * math.cos(angle), y + _DASH * math.sin(angle)
+
+
+@strict
+def _grow(stream, continuity, ends, count, last):  # type: ignore[no-untyped-def]
+    """Put the dash `count` behind the one `last`, turned in the middle between; whether it fits."""
+    dash, before = ends[count], ends[last]
+    dx, dy = (before[2] - before[0]) / _DASH, (before[3] - before[1]) / _DASH
+    x, y, straight = before[2] + _GAP * dx, before[3] + _GAP * dy, math.atan2(dy, dx)
+    for _ in range(_TURNS):
+        turn = 0.0
+        while True:  # by rejection
+            turn = math.pi * (splitmix.uniform(stream) - 0.5) / continuity
+            if splitmix.uniform(stream) < math.cos(continuity * turn) ** 2:
                 break
+        dx, dy = math.cos(straight + turn), math.sin(straight + turn)
+        dash[0], dash[1] = x + _GAP * dx, y + _GAP * dy
+        dash[2], dash[3] = dash[0] + _DASH * dx, dash[1] + _DASH * dy
+        if _fits(dash, ends, count, last):
+            return True
+    return False
+
+
+@strict
+def _long_contours(stream, dashes, continuity, ends):  # type: ignore[no-untyped-def]
+    """Draw both long contours into `ends`, a dash of one after one of the other; whether they fit.
+
+    Where a dash finds no room, the last dashes of both are taken back.
+    """
+    low, high = _MIDDLE
+    x = low + (high - low) * splitmix.uniform(stream)
+    y = low + (high - low) * splitmix.uniform(stream)
+    angle = 2 * math.pi * splitmix.uniform(stream)
+    _begin(stream, x, y, ends[0])
+    _begin(
+        stream, x + _STARTS_APART * math.cos(angle), y + _STARTS_APART * math.sin(angle), ends[1]
+    )
+    if not (_fits(ends[0], ends, 0, 0) and _fits(ends[1], ends, 1, 1)):
+        return False
+    count = 2
+    for _ in range(_STEPS):
+        if count == 2 * dashes:
+            return True
+        if _grow(stream, continuity, ends, count, count - 2):
+            count += 1
         else:
-            return 0
-        if contour < 2:
-            tips[2 * contour, :2] = tips[2 * contour, 2:] = ends[done, :2]
-            tips[2 * contour + 1, :2] = tips[2 * contour + 1, 2:] = ends[done + size - 1, 2:]
-        done += size
-    return done
+            count = max(2, count - _TAKEN_BACK)
+    return False
 
 
 @strict
-def _matching_ends(tips):  # type: ignore[no-untyped-def]
-    """Indices of an end of each contour, as far apart as those of the first; 0, 0 without any."""
-    apart = _distance(tips[0, 0], tips[0, 1], tips[1])
-    least, first, second = _ALIKE, 0, 0
-    for a in range(2):
-        for b in range(2, 4):
-            off = abs(_distance(tips[a, 0], tips[a, 1], tips[b]) - apart)
-            if off < least:
-                least, first, second = off, a, b
-    return first, second
+def _distractor(stream, continuity, ends, count):  # type: ignore[no-untyped-def]
+    """Draw a short contour behind `count` dashes; whether there is room."""
+    x, y = (SIDE - 1) * splitmix.uniform(stream), (SIDE - 1) * splitmix.uniform(stream)
+    _begin(stream, x, y, ends[count])
+    if not _fits(ends[count], ends, count, count):
+        return False
+    for k in range(count + 1, count + _SHORT):
+        if not _grow(stream, continuity, ends, k, k - 1):
+            return False
+    return True
 
 
 @strict
-def _paint(image, dash, reach):  # type: ignore[no-untyped-def]
-    """Paint the pixels within `reach` of a dash, with a smoothed edge."""
-    low_x, high_x = min(dash[0], dash[2]) - reach - 1, max(dash[0], dash[2]) + reach + 1
-    low_y, high_y = min(dash[1], dash[3]) - reach - 1, max(dash[1], dash[3]) + reach + 1
-    for i in range(max(0, int(low_y)), min(SIDE, int(high_y) + 1)):
-        for j in range(max(0, int(low_x)), min(SIDE, int(high_x) + 1)):
-            light = min(1.0, max(0.0, reach + 0.5 - _distance(j, i, dash)))
+def _paint_dash(image, dash):  # type: ignore[no-untyped-def]
+    """Light the pixels of a dash, by how much of each it covers."""
+    half = _THICKNESS / 2
+    for i in range(int(min(dash[1], dash[3])) - 1, int(max(dash[1], dash[3])) + 3):
+        for j in range(int(min(dash[0], dash[2])) - 1, int(max(dash[0], dash[2])) + 3):
+            covered = min(_THICKNESS, max(0.0, half + 0.5 - _distance(j, i, dash)))
+            image[i, j] = max(image[i, j], np.uint8(255 * min(1.0, _DASH_LIGHT * covered)))
+
+
+@strict
+def _paint_disc(image, x, y):  # type: ignore[no-untyped-def]
+    """Light a disc, with a smoothed edge."""
+    for i in range(max(0, int(y) - 2), min(SIDE, int(y) + 4)):
+        for j in range(max(0, int(x) - 2), min(SIDE, int(x) + 4)):
+            light = min(1.0, max(0.0, _RADIUS + 0.5 - math.hypot(j - x, i - y)))
             image[i, j] = max(image[i, j], np.uint8(255 * light))
 
 
 @strict
-def _images(seed, split, first, images, labels, dashes, distractors, bend):  # type: ignore[no-untyped-def]
+def _images(seed, split, first, images, labels, dashes, distractors, continuity):  # type: ignore[no-untyped-def]
     """Draw images (n, 32, 32) from case `first` on, and their labels."""
     stream = np.zeros(1, np.uint64)
-    ends = np.zeros((2 * dashes + 2 + _SHORT * distractors, 4))
-    tips = np.zeros((4, 4))
+    ends = np.zeros((2 * dashes + _SHORT * distractors, 4))
     for n in range(labels.size):
         splitmix.begin(stream, seed, split, first + n)
         labels[n] = splitmix.below(stream, 2)
-        disc = other_disc = drawn = 0
-        while not other_disc:
-            drawn = _contours(stream, dashes, distractors, bend, ends, tips)
-            if drawn:
-                disc, other_disc = (0, 1) if labels[n] else _matching_ends(tips)
-        for k in range(drawn):
-            _paint(images[n], ends[k], 0.5)
-        _paint(images[n], tips[disc], _RADIUS)
-        _paint(images[n], tips[other_disc], _RADIUS)
+        while not _long_contours(stream, dashes, continuity, ends):
+            pass
+        count = 2 * dashes
+        for _ in range(distractors):
+            for _ in range(_PLACES):
+                if _distractor(stream, continuity, ends, count):
+                    count += _SHORT
+                    break
+        for k in range(count):
+            _paint_dash(images[n], ends[k])
+        of_start = splitmix.below(stream, 2)
+        of_end = of_start if labels[n] else 1 - of_start
+        end = ends[2 * (dashes - 1) + of_end]
+        _paint_disc(images[n], ends[of_start, 0], ends[of_start, 1])
+        _paint_disc(images[n], end[2], end[3])
 
 
 def pathfinder(
@@ -157,7 +196,7 @@ def pathfinder(
     first: int = 0,
     dashes: int = DIFFICULTY["dashes"],
     distractors: int = DIFFICULTY["distractors"],
-    bend: float = DIFFICULTY["bend"],
+    continuity: float = DIFFICULTY["continuity"],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw images of dashed contours, labelled by whether two discs end the same contour.
 
@@ -168,9 +207,9 @@ def pathfinder(
     split, first : int
         Images first .. first + count of a split; each is the same whatever others are drawn.
     dashes, distractors : int
-        Dashes of each of the two long contours, give or take one, and number of short ones.
-    bend : float
-        Most radians by which a contour turns from one dash to the next.
+        Dashes of each of the two long contours, and most short ones.
+    continuity : float
+        How straight contours are: from dash to dash one turns by pi / 2 / continuity at most.
 
     Returns
     -------
@@ -184,24 +223,24 @@ def pathfinder(
         checks.integer("first", first, 0),
     )
     dashes, distractors = (
-        checks.integer("dashes", dashes, 3),
+        checks.integer("dashes", dashes, 2),
         checks.integer("distractors", distractors, 0),
     )
-    if dashes > 6 or distractors > 6:
+    if dashes > 14 or distractors > 20:
         raise ValueError(
-            f"dashes must be at most 6 and distractors at most 6, for which there is room, got "
+            f"dashes must be at most 14 and distractors at most 20, for which there is room, got "
             f"{dashes} and {distractors}"
         )
-    if not 0 <= bend <= 1:
-        raise ValueError(f"bend must be from 0 to 1, got {bend!r}")
+    if not 0.5 <= continuity <= 1.2:  # straighter ones hardly ever find room
+        raise ValueError(f"continuity must be from 0.5 to 1.2, got {continuity!r}")
     images, labels = np.zeros((count, SIDE, SIDE), np.uint8), np.zeros(count, np.int64)
     number = entropy(seed) % 2**63
-    _images(number, split, first, images, labels, dashes, distractors, float(bend))
+    _images(number, split, first, images, labels, dashes, distractors, float(continuity))
     return images, labels
 
 
 def load_pathfinder(seed: int | None = 0) -> ClassificationDataset:
-    """PathFinder of our own, with the sizes of the Long Range Arena.
+    """PathFinder drawn here, with the parameters and sizes of the Long Range Arena.
 
     Parameters
     ----------
@@ -225,7 +264,7 @@ def load_pathfinder(seed: int | None = 0) -> ClassificationDataset:
         "kind": "classification",
         "seed": number,
         **DIFFICULTY,
-        "note": "images of our own, not the published ones",
+        "note": "drawn with the published parameters, not the published files",
     }
     return ClassificationDataset(
         "lra-pathfinder",
