@@ -6,9 +6,9 @@ kind only.
 
 Two long contours start near the middle and grow in turn. From dash to dash a contour turns by an
 angle a, whose density is in proportion to cos(continuity a)^2, and it keeps its distance from all
-that is drawn; where that cannot be, some dashes are taken back. Short contours distract, as many as find
-room. Discs mark where one long contour starts and where it ends (label 1), or where the other one
-ends (label 0). Dashes are dimmer than discs.
+that is drawn; where that cannot be, some dashes are taken back. Short contours distract, as many as
+find room. Discs mark where one long contour starts and where it ends (label 1), or where the other
+one ends (label 0). Dashes are dimmer than discs.
 """
 
 import math
@@ -139,10 +139,10 @@ def _distractor(stream, continuity, ends, count):  # type: ignore[no-untyped-def
     _begin(stream, x, y, ends[count])
     if not _fits(ends[count], ends, count, count):
         return False
-    for k in range(count + 1, count + _SHORT):
-        if not _grow(stream, continuity, ends, k, k - 1):
-            return False
-    return True
+    k = count + 1
+    while k < count + _SHORT and _grow(stream, continuity, ends, k, k - 1):
+        k += 1
+    return k == count + _SHORT
 
 
 @strict

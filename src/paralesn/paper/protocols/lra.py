@@ -1,10 +1,11 @@
 """Long Range Arena: pooled states of a deep ParalESN, read out by a perceptron or by ridge.
 
-A search judges each of the candidates that `lra.toml` lists, by ridge regression on a few thousand
-training cases, a third of them held out. The best is trained on the whole training set: by the
-two-layer perceptron, which stops by the cases that are set aside for validation, and, where that is
-affordable, by ridge regression, whose penalty is chosen by them. The one that does better on these
-reads out the test set, once; ridge learns from them, too, before it does.
+A search judges each of the candidates that `lra.toml` lists by ridge regression on a few thousand
+training cases, a third of them held out, or, where the perceptron reads out alone, by that on more.
+The best is trained on the whole training set: by the two-layer perceptron, which stops by the cases
+that are set aside for validation, and, where that is affordable, by ridge regression, whose penalty
+is chosen by them. The one that does better on these reads out the test set, once; ridge learns from
+them, too, before it does.
 """
 
 import json
@@ -53,6 +54,7 @@ def trials(wanted: Iterable[str]) -> list[Record]:
             "seed": _TRIAL_SEED,
             "configuration": candidate,
             "trial_cases": read(FILE)["budget"]["cases"][task],
+            **({"readout": settings(task)} if is_neural(task) else {}),
         }
         for task in wanted
         for candidate in read(FILE)["candidates"][task]
@@ -60,7 +62,7 @@ def trials(wanted: Iterable[str]) -> list[Record]:
 
 
 def validate(run: Record) -> Record:
-    """Accuracy of ridge regression on cases held out, with the penalty that does best there."""
+    """Accuracy on cases held out: with the penalty that does best there, or of the perceptron."""
     begin, cases = time.perf_counter(), data(run["task"])
     looked_at = datasets.stratified_split(
         cases.y_train, min(0.9, run["trial_cases"] / cases.y_train.size), _TRIAL_SEED
@@ -69,14 +71,19 @@ def validate(run: Record) -> Record:
     drawn = reservoir(run["configuration"], run["seed"], run["task"])
     states = features(run["configuration"], drawn, cases.X_train, looked_at)
     train, held_out = datasets.stratified_split(y, _TRIAL_SHARE, _TRIAL_SEED)
+    if "readout" in run:
+        neural = perceptron(run["readout"]["perceptron"], run["seed"])
+        neural.fit(states[train], y[train], validation=(states[held_out], y[held_out]))
+        right = float(neural.score(states[held_out], y[held_out]))
+        return {"validation": right, "seconds": time.perf_counter() - begin}
     penalties = read(FILE)["budget"]["penalties"]
     each = cholesky_predictions(
         states[train], indicators(y, count)[train], states[held_out], penalties
     )
-    right = [float((labels(predicted) == y[held_out]).mean()) for predicted in each]
+    scores = [float((labels(predicted) == y[held_out]).mean()) for predicted in each]
     return {
-        "validation": max(right),
-        "chosen": penalties[int(np.argmax(right))],
+        "validation": max(scores),
+        "chosen": penalties[int(np.argmax(scores))],
         "seconds": time.perf_counter() - begin,
     }
 
@@ -90,18 +97,23 @@ def chosen(task: str, known: Iterable[Record]) -> Tuned | None:
         return None
     best = max((by[key] for key in wanted), key=lambda run: run["validation"])
     seconds = sum(by[key]["seconds"] for key in wanted)
-    outcome = (best["configuration"], best["chosen"], best["validation"], len(wanted), seconds)
+    outcome = (best["configuration"], best.get("chosen"), best["validation"], len(wanted), seconds)
     return Tuned(task, MODEL, SPACE, *outcome, seeds=1)
 
 
 # -- runs that are reported ------------------------------------------------------------------------
 
 
+def is_neural(task: str) -> bool:
+    """Whether the perceptron reads out alone, where ridge regression takes too long."""
+    return task in read(FILE)["perceptron"]["alone"]
+
+
 def settings(task: str) -> dict[str, Any]:
     """What the readouts of a task are given: no penalties where the perceptron reads out alone."""
     neural = {**read(FILE)["perceptron"]["all"], **read(FILE)["perceptron"].get(task, {})}
     wanted = {"perceptron": neural}
-    if task not in read(FILE)["perceptron"]["alone"]:
+    if not is_neural(task):
         wanted["penalties"] = read(FILE)["budget"]["penalties"]
     return wanted
 
@@ -223,7 +235,7 @@ class LongRangeArena(Protocol):
     spaces = (SPACE,)
     uses_every_core = True
     measures_energy = True
-    needed_of_trials = ("task", "model", "seed", "configuration", "validation", "chosen", "seconds")
+    needed_of_trials = ("task", "model", "seed", "configuration", "validation", "seconds")
     fields = _FIELDS
 
     def tasks(self) -> dict[str, Task]:
@@ -241,7 +253,7 @@ class LongRangeArena(Protocol):
     def shipped(self, task: str, model: str, space: str) -> Tuned | None:
         """What our own search over the candidates chose."""
         entry = read(FILE)["chosen"].get(task)
-        return None if entry is None else Tuned(task, MODEL, SPACE, **entry, seeds=1)
+        return entry and Tuned(task, MODEL, SPACE, **{"alpha": None} | entry, seeds=1)
 
     def plan(self, tuned: Tuned, seed: int) -> Record:
         """A run, without its result."""
