@@ -187,6 +187,17 @@ def test_the_transformer_sees_the_future_only_if_it_may(causal):
     assert (difference[:8] == 0).all() if causal else (difference[:8] > 1e-9).all()
 
 
+def test_the_gates_of_an_lstm_begin_with_memories_up_to_the_length_of_series():
+    model = build("LSTM", seed=0, hidden=2000, layers=2, steps=101)
+    for layer in range(2):
+        biases = [getattr(model.recurrent, f"bias_{kind}_l{layer}") for kind in ("ih", "hh")]
+        gates = sum(biases).detach().numpy().reshape(4, -1)
+        times = np.exp(gates[1])  # of forgetting: 1 / (1 - sigmoid(b)) is one more
+        assert 1 <= times.min() < 2 < 98 < times.max() <= 100
+        np.testing.assert_allclose(gates[0], -gates[1])
+        assert np.abs(gates[2:]).max() < 2 * 2000**-0.5  # the others as PyTorch draws them
+
+
 @pytest.mark.parametrize("name", ["LSTM", "S4", "LRU", "Mamba"])
 def test_recurrent_models_read_the_whole_series(name):
     model = build(name, classes=2, **SMALL[name])

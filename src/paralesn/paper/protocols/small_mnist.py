@@ -193,11 +193,11 @@ def _train(run: Record, model: Any, folder: Path, tell: Tell | None) -> Any:
 
 
 def _built(run: Record) -> Any:
-    """A model that has yet to learn; the longest series of S4 is as long as all are."""
+    """A model that has yet to learn; S4 and LSTM are told how long all series are."""
     from paralesn.baselines.models import build
 
     sizes = trained.how(run["configuration"])[0]
-    if run["model"] == "S4":
+    if run["model"] in ("S4", "LSTM"):
         sizes["steps"] = data(run["task"]).train.shape[1]
     return build(run["model"], run["seed"], **sizes)
 
