@@ -163,7 +163,13 @@ def test_tables_and_results(small, tmp_path):
     each = [one for one in records if one["kind"] == "lra" and one["task"] == "lra-text"]
     assert [one["seed"] for one in each] == [0, 1, 2]
     right = [100 * one["metrics"]["accuracy"] for one in each]
-    ours = found.tables[0].lines[-1].entries[2].value
+    table = found.tables[0]
+    assert [column.title for column in table.columns][-2:] == ["Avg", "Avg without PathFinder"]
+    *means, of_four, of_three = [entry.value for entry in table.lines[-1].entries]
+    assert of_four is None
+    assert of_three.mean == pytest.approx(np.mean([number.mean for number in means[:3]]))
+    assert table.lines[0].entries[-1].paper.mean == pytest.approx((10 + 10 + 50) / 3)
+    ours = means[2]
     assert (ours.mean, ours.std) == pytest.approx((np.mean(right), np.std(right)))
     run = each[0]
     assert run["cases"] == [70, 30, 50]
@@ -174,7 +180,7 @@ def test_tables_and_results(small, tmp_path):
     assert by[run["read_out_by"]] == max(by.values())
     assert [len(table.lines) for table in found.tables] == [11 + 1, 3]
     latex = (tmp_path / "tables.tex").read_text()
-    assert r"S5$^\dagger$ & 88.0 & 62.2 & 89.3 & 95.3 & 84.7" in latex
+    assert r"S5$^\dagger$ & 88.0 & 62.2 & 89.3 & 95.3 & 84.7 & 79.8" in latex
     assert found.data()["results"][1]["note"].startswith("expressions drawn by us")
 
 
