@@ -7,13 +7,18 @@ from paralesn.paper.results import Cell, Cells, Row, best
 from paralesn.paper.table import Column, Entry, Line, Number, Table
 
 
+def over_seeds(cell: Cell, mean: float, std: float, unit: float = 1.0) -> Number:
+    """A figure and its deviation over seeds, which a single run does not have."""
+    return Number(mean / unit, std / unit if cell.seeds > 1 else None)
+
+
 def scores(cell: Cell | None, is_best: bool = False, repeats: bool = False) -> Entry:
     """A result in the unit that the paper prints it in, beside the paper's."""
     if cell is None:
         return Entry()
     scale = cell.task.scale
     return Entry(
-        Number(cell.mean / scale, cell.std / scale),
+        over_seeds(cell, cell.mean, cell.std, scale),
         None if cell.paper is None else Number(cell.paper.mean / scale),
         None if cell.paper is None else cell.difference,
         cell.verdict,

@@ -19,6 +19,7 @@ from paralesn.paper import results
 from paralesn.paper.catalogue import Task, read, tasks
 from paralesn.paper.configurations import Tuned
 from paralesn.paper.fields import OF_RUNS, POSITIVE
+from paralesn.paper.layout import over_seeds
 from paralesn.paper.protocol import Protocol, Tell, Work
 from paralesn.paper.protocols import long_term_corrections
 from paralesn.paper.protocols import long_term_search as search
@@ -211,7 +212,7 @@ def _line(cell: Cell) -> Line:
     best = min([cell.mean, *cell.rivals.values()])
     beaten = [rival for rival, error in cell.rivals.items() if cell.mean < error]
     entries = [
-        Entry(Number(cell.mean, cell.std), best=cell.mean == best),
+        Entry(over_seeds(cell, cell.mean, cell.std), best=cell.mean == best),
         Entry(Number(cell.metrics["mae"])),
         Entry(Number(cell.seconds)),
         *(Entry(Number(error), best=error == best) for error in cell.rivals.values()),

@@ -15,7 +15,7 @@ import numpy as np
 from paralesn import datasets
 from paralesn.paper.catalogue import MAIN, Model, Task, models, published, read, tasks, tasks_of
 from paralesn.paper.configurations import Tuned
-from paralesn.paper.layout import held_to_the_paper, scores
+from paralesn.paper.layout import held_to_the_paper, over_seeds, scores
 from paralesn.paper.protocol import Judging, Protocol, Tell, lacks_pytorch
 from paralesn.paper.protocols import classification
 from paralesn.paper.protocols.classification import FILE, Cases, ReadOut, Trial, candidate, features
@@ -220,8 +220,9 @@ def _costs(cell: Cell | None, task: str, model: str) -> list[Entry]:
     entries = []
     for name, divisor, theirs in COSTS.values():
         paper = paper_cost(task, model, theirs)
-        ours = None if cell is None else cell.costs.get(name)
-        value = None if ours is None else Number(ours[0] / divisor, ours[1] / divisor)
+        value = None
+        if cell is not None and (ours := cell.costs.get(name)) is not None:
+            value = over_seeds(cell, *ours, divisor)
         verdict = ""
         if value is not None and paper is not None:
             verdict = "win" if value.mean <= paper[0] else "loss"

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from paralesn.paper.catalogue import Task
-from paralesn.paper.layout import scores
+from paralesn.paper.layout import over_seeds, scores
 from paralesn.paper.protocols.mnist import OURS, TRAINED
 from paralesn.paper.results import Cell, Cells, Row, best
-from paralesn.paper.table import Column, Digits, Entry, Line, Number, Table
+from paralesn.paper.table import Column, Digits, Entry, Line, Table
 
 MODELS = (*TRAINED, *OURS)
 _COLUMNS = (
@@ -49,4 +49,4 @@ def _entries(cell: Cell, is_best: bool) -> list[Entry]:
 
 def _cost(cell: Cell, name: str, divisor: float = 1.0) -> Entry:
     ours = cell.costs.get(name)
-    return Entry(None if ours is None else Number(ours[0] / divisor, ours[1] / divisor))
+    return Entry(None if ours is None else over_seeds(cell, *ours, divisor))

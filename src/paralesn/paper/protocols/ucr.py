@@ -20,6 +20,7 @@ from paralesn.paper import results
 from paralesn.paper.catalogue import Task, read
 from paralesn.paper.configurations import Tuned
 from paralesn.paper.fields import OF_RUNS, Field, is_count, is_list_of
+from paralesn.paper.layout import over_seeds
 from paralesn.paper.protocol import Protocol, Tell
 from paralesn.paper.records import Record
 from paralesn.paper.results import Cell, Cells, Row
@@ -216,7 +217,7 @@ def _line(cell: Cell, rivals: Sequence[str]) -> Line:
     return Line(
         cell.task.name,
         [
-            Entry(Number(cell.mean, cell.std), best=cell.mean == best),
+            Entry(over_seeds(cell, cell.mean, cell.std), best=cell.mean == best),
             *(Entry(None if a is None else Number(a), best=a == best) for a in theirs),
             Entry(Number(cell.seconds)),
             *(Entry(Number(cell.sizes[size])) for size in _SIZES),

@@ -111,7 +111,8 @@ def _unit(cell: Cell) -> str:
 
 
 def _figure(cell: Cell) -> str:
-    return f"{cell.mean / _scale(cell):.4g} ±{cell.std / _scale(cell):.2g}"
+    spread = f" ±{cell.std / _scale(cell):.2g}" if cell.seeds > 1 else ""
+    return f"{cell.mean / _scale(cell):.4g}{spread}"
 
 
 def _percent(difference: float) -> str:
