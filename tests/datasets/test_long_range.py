@@ -26,6 +26,7 @@ from paralesn.datasets.archives.imdb import imdb_file
 from paralesn.datasets.generated import pathfinder as generator
 from paralesn.datasets.generated import splitmix
 from paralesn.datasets.generated.listops import TOKENS
+from paralesn.datasets.seeds import entropy
 from paralesn.datasets.storage import checksums, folders, prepared
 from paralesn.datasets.storage.prepared import Sequences, prepare
 
@@ -146,6 +147,22 @@ def test_long_contours_are_smooth_and_keep_apart(continuity):
     assert np.abs(turns).max() <= np.pi / 2 / continuity
     density, _ = np.histogram(np.abs(turns), 5, (0, np.pi / 2 / continuity))
     assert (np.diff(density) < 0).all()  # the straighter, the more often
+
+
+def test_discs_are_at_the_ends_that_labels_say():
+    images, labels = pathfinder(60, seed=9)
+    ends, stream = np.zeros((28, 4)), np.zeros(1, np.uint64)
+    for case, (image, label) in enumerate(zip(images, labels, strict=True)):
+        splitmix.begin(stream, entropy(9) % 2**63, 0, case)
+        assert splitmix.below(stream, 2) == label
+        while not generator._long_contours(stream, 14, 1.0, ends):
+            pass
+        starts, stops = ends[:2, :2], ends[-2:, 2:]
+        lit = [
+            [image[round(y), round(x)] == 255 for x, y in places] for places in (starts, stops)
+        ]  # nothing but discs is as light
+        first = lit[0].index(True)
+        assert lit[1][first if label else 1 - first]
 
 
 def test_pathfinder_is_balanced_and_distance_tells_little():
