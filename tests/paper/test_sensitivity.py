@@ -234,8 +234,10 @@ def test_shipped_trials_are_those_that_the_command_does(study):
     planned = random_trials.plan(study, len(shipped.scores), seed=0)
     drawn = sensitivity_trials._columns([one["configuration"] for one in planned])
     assert shipped.columns == drawn
-    again = random_trials.judge(planned[3])
-    assert again["validation"] == pytest.approx(shipped.scores[3], rel=1e-3)
+    # One of a low error: where states are nearly collinear and there is no penalty, as in the deep
+    # model's trial 3, rounding by another kind of processor changes the third digit.
+    again = random_trials.judge(planned[8])
+    assert again["validation"] == pytest.approx(shipped.scores[8], rel=1e-4)
 
 
 def test_the_page_has_the_shares_that_are_printed():
