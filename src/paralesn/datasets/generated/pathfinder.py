@@ -39,6 +39,7 @@ _TURNS = 30  # tries of a dash: enough to find room where there is some
 _TAKEN_BACK = 6  # dashes, where the next one finds no room
 _STEPS = 300  # with as many taken back, both long contours are begun anew
 _PLACES = 5  # tries of a distractor, before it is left out
+_AT_A_TIME = 256  # images
 _CITATION = (
     "D. Linsley et al., Learning long-range spatial dependencies with horizontal gated recurrent "
     "units, NeurIPS 2018; Y. Tay et al., Long Range Arena, ICLR 2021"
@@ -235,7 +236,12 @@ def pathfinder(
         raise ValueError(f"continuity must be from 0.5 to 1.2, got {continuity!r}")
     images, labels = np.zeros((count, SIDE, SIDE), np.uint8), np.zeros(count, np.int64)
     number = entropy(seed) % 2**63
-    _images(number, split, first, images, labels, dashes, distractors, float(continuity))
+    for done in range(0, count, _AT_A_TIME):  # Ctrl-C is heard in between
+        some = slice(done, done + _AT_A_TIME)
+        _images(
+            number, split, first + done, images[some], labels[some],
+            dashes, distractors, float(continuity),
+        )  # fmt: skip
     return images, labels
 
 

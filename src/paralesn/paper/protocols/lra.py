@@ -253,7 +253,9 @@ class LongRangeArena(Protocol):
     def shipped(self, task: str, model: str, space: str) -> Tuned | None:
         """What our own search over the candidates chose."""
         entry = read(FILE)["chosen"].get(task)
-        return entry and Tuned(task, MODEL, SPACE, **{"alpha": None} | entry, seeds=1)
+        if entry is None:
+            return None
+        return Tuned(task, MODEL, SPACE, **{"alpha": None} | entry, seeds=1)  # TOML has no null
 
     def plan(self, tuned: Tuned, seed: int) -> Record:
         """A run, without its result."""

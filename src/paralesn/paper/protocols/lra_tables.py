@@ -26,7 +26,7 @@ def average(accuracies: Sequence[float | None]) -> float | None:
     Images of PathFinder are alike in kind only, so that a mean with them would not compare.
     """
     asked = zip(tasks_of("lra"), accuracies, strict=True)
-    counted = [accuracy for task, accuracy in asked if task not in read(FILE)["alike"]]
+    counted = [accuracy for task, accuracy in asked if task not in read(FILE)["outside_average"]]
     known = [accuracy for accuracy in counted if accuracy is not None]
     return float(np.mean(known)) if len(known) == len(counted) else None
 
@@ -39,7 +39,8 @@ def accuracies(ours: Sequence[Cell | None]) -> Table:
         Column(title, "higher", digits=Digits(".1f", ".1f"), paper=plain, latex=plain)
         for title in titles
     ]
-    averages = ("Avg", "Avg without PathFinder")
+    outside = ", ".join(tasks_of("lra")[task].title for task in read(FILE)["outside_average"])
+    averages = ("Avg", f"Avg without {outside}")
     columns += [Column(title, "higher", digits=plain, paper=plain) for title in averages]
     lines = []
     for row in read(FILE)["published"]:
