@@ -215,6 +215,25 @@ def _sensitivity(model, name):
     save(figure(effects(of_package(Study("narma10", model, "paper")))), name)
 
 
+def small_digits():
+    """Accuracy against minutes of every model on small digits, from the records of the package."""
+    import matplotlib.pyplot as plt
+
+    from paralesn.paper import selection, shipped_records
+
+    runs = [run for run in shipped_records.shipped().runs if run["task"] == "smnist14"]
+    figure, axes = plt.subplots(figsize=(7.5, 3.6), layout="constrained")
+    for (_, row), cell in selection.table_cells(runs).items():
+        minutes, accuracy = cell.costs["total seconds"][0] / 60, 100 * cell.mean
+        ours = "ParalESN" in row.model
+        axes.plot(minutes, accuracy, "o", color="tab:blue" if ours else "0.5")
+        axes.annotate(row.model, (minutes, accuracy), (0, 7), textcoords="offset points",
+                      ha="center", fontsize="small")  # fmt: skip
+    axes.set(xscale="log", xlabel="minutes of a core, training and test", ylabel="accuracy, %")
+    axes.margins(0.12, 0.14)
+    save(figure, "small_digits")
+
+
 def classify_page():
     """Parts of the page that `paralesn classify` writes, without its background."""
     import os
@@ -273,6 +292,7 @@ OTHERS = {
     "reservoirs": reservoirs,
     "sensitivity": partial(_sensitivity, "ParalESN", "sensitivity"),
     "sensitivity_deep": partial(_sensitivity, "ParalESN (deep)", "sensitivity_deep"),
+    "small_digits": small_digits,
     "start": start,
     "torch_scan": torch_scan,
 }
