@@ -67,7 +67,8 @@ def accuracy(cell, usual):
 def test_tables_of_classification_are_those_of_the_records(which, space):
     table = tables_after("## Classification")[which]
     assert table[0] == ["task", *MAIN]
-    by_title = {task.title: name for name, task in protocols.of_kind("classification").tasks().items()}
+    tasks = protocols.of_kind("classification").tasks()
+    by_title = {task.title: name for name, task in tasks.items()}
     assert {row[0] for row in table[2:]} == set(by_title) - {"FaultDetectionA"}
     for title, *printed in table[2:]:
         for model, text in zip(MAIN, printed, strict=True):
@@ -103,6 +104,19 @@ def test_the_table_of_small_digits_is_that_of_the_records():
         assert float(minutes) == float(f"{cell.costs['total seconds'][0] / 60:.3g}"), model
         assert float(energy) == float(f"{1e3 * cell.costs['kwh'][0]:.3g}"), model
         assert int(epochs) == round(cell.costs["epochs"][0]), model
+
+
+def test_the_table_of_the_long_range_arena_is_that_of_the_records():
+    table = tables_after("## Long Range Arena")[0]
+    tasks = protocols.of_kind("lra").tasks().values()
+    assert [row[0] for row in table[2:]] == [task.title for task in tasks]
+    for task, (_, right, paper, _, times) in zip(tasks, table[2:], strict=True):
+        cell = cells()[task.name, Row("ParalESN (deep)")]
+        spread = f" ±{100 * cell.std:.1f}" if cell.seeds > 1 else ""
+        assert right == f"{100 * cell.mean:.1f}{spread}", task.title
+        assert float(paper.strip("()")) == pytest.approx(100 * cell.paper.mean), task.title
+        costs = [cell.costs[f"{what} seconds"][0] for what in ("features", "training", "test")]
+        assert times == ", ".join(f"{seconds:.0f} s" for seconds in costs), task.title
 
 
 def test_the_table_of_the_authors_draw_is_that_of_the_records():
