@@ -11,6 +11,7 @@ from paralesn.paper.catalogue import MAIN
 from paralesn.paper.markdown_table import as_markdown
 from paralesn.paper.results import Row
 
+NO_RESULT = "\N{EN DASH}"
 PAGE = Path(__file__).parents[2] / "docs" / "paper.md"
 
 
@@ -73,7 +74,7 @@ def test_tables_of_classification_are_those_of_the_records(which, space):
     for title, *printed in table[2:]:
         for model, text in zip(MAIN, printed, strict=True):
             cell = cells().get((by_title[title], Row(model, space)))
-            assert text == ("–" if cell is None else accuracy(cell, 5)), (title, model)
+            assert text == (NO_RESULT if cell is None else accuracy(cell, 5)), (title, model)
 
 
 def test_the_tables_of_digits_are_those_of_the_records():
@@ -91,7 +92,10 @@ def test_the_tables_of_digits_are_those_of_the_records():
             else:
                 usual = 3 if "ParalESN" in model else 1
                 ours = "" if cell is None else accuracy(cell, usual)
-                assert text.strip("–") == (ours.split(" (")[0] if space else ours), (head, model)
+                assert text.strip(NO_RESULT) == (ours.split(" (")[0] if space else ours), (
+                    head,
+                    model,
+                )
 
 
 def test_the_table_of_small_digits_is_that_of_the_records():
